@@ -1,0 +1,68 @@
+# Every target builds what it needs in .venv: Python 3.11 or later and make are enough.
+# A stamp in .venv says which extras are in; it is redone when pyproject.toml changes.
+
+PYTHON ?= python3
+ARGS ?=
+VENV := .venv
+BIN := $(VENV)/bin
+
+# Real data beside the checkout, unless the caller says where they are.
+ifndef ILSPACE_DATA
+ifneq ($(wildcard ../shared/data/.),)
+export ILSPACE_DATA := $(abspath ../shared/data)
+endif
+endif
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.DELETE_ON_ERROR:
+.PHONY: help demo test test-slow lint format perf clean
+
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@echo 'ARGS="..." is handed on to the command: make test ARGS="-k stiefel -x"'
+
+demo: $(VENV)/.stamp-demo ## Adapt between two sets of real digits; tables and pictures
+	$(BIN)/ilspace demo $(ARGS)
+
+# One thread a worker: pytest-xdist already starts one worker a core.
+test test-slow: export OMP_NUM_THREADS := 1
+test test-slow: export OPENBLAS_NUM_THREADS := 1
+test test-slow: export MKL_NUM_THREADS := 1
+
+test: $(VENV)/.stamp-test ## Run the fast tests
+	$(BIN)/python -m pytest -n auto -m "not slow" $(ARGS)
+
+test-slow: $(VENV)/.stamp-test ## Run the long accuracy tests (skipped where data are missing)
+	$(BIN)/python -m pytest -n auto -m slow $(ARGS)
+
+lint: $(VENV)/.stamp-lint ## Check format, style, types, layers and docstrings
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+	$(BIN)/pyright
+	$(BIN)/lint-imports --no-logo
+	find src/ilspace -name '*.py' -print0 | xargs -0 $(BIN)/numpydoc lint
+
+format: $(VENV)/.stamp-lint ## Rewrite the files in the house format
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+perf: $(VENV)/.stamp-perf ## Compare speed with pymanopt, as ratios
+	$(BIN)/python perf/run.py $(ARGS)
+
+clean: ## Remove caches and built files (.venv stays)
+	rm -rf build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	find src tests perf examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
+
+# The environment, then one stamp for each set of extras.
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "ilspace needs Python 3.11 or later; try: make PYTHON=python3.12 ..."; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+
+# pyright reads the imports of the tests too, hence their extras.
+$(VENV)/.stamp-lint: EXTRAS := lint,test
+$(VENV)/.stamp-%: EXTRAS = $*
+$(VENV)/.stamp-%: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[$(EXTRAS)]"
+	@touch $@

@@ -1,0 +1,99 @@
+"""Names for the things that travel between layers: arrays, points, and the protocols they meet."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple, Protocol, runtime_checkable
+
+Array = Any
+"""An array of any library that follows the Array API standard."""
+
+Namespace = Any
+"""The module whose functions work on an :data:`Array`, such as ``numpy``."""
+
+Point = Any
+"""A point of a manifold, or a tangent vector there: an array, or a tuple of them on a product."""
+
+
+@runtime_checkable
+class Manifold(Protocol):
+    """What an optimizer asks of a space; see :mod:`ilspace.manifolds` for the spaces we have."""
+
+    @property
+    def dimension(self) -> int:
+        """Number of degrees of freedom."""
+        ...
+
+    def inner(self, x: Point, u: Point, v: Point) -> Array:
+        """Riemannian inner product of two tangent vectors at `x`, an array of shape ()."""
+        ...
+
+    def to_tangent(self, x: Point, g: Point) -> Point:
+        """Orthogonal projection of an ambient vector onto the tangent space at `x`."""
+        ...
+
+    def riemannian_gradient(self, x: Point, g: Point) -> Point:
+        """Turn the Euclidean gradient `g` into the Riemannian one."""
+        ...
+
+    def retract(self, x: Point, u: Point) -> Point:
+        """Move from `x` along the tangent vector `u`, staying on the manifold."""
+        ...
+
+    def transport(self, x: Point, y: Point, u: Point) -> Point:
+        """Carry the tangent vector `u` at `x` to the tangent space at `y`."""
+        ...
+
+    def combine(self, a: float, u: Point, b: float, v: Point) -> Point:
+        """Linear combination ``a u + b v`` of two tangent vectors of one space."""
+        ...
+
+    def project(self, x: Point) -> Point:
+        """Nearest point of the manifold to an ambient one."""
+        ...
+
+
+class Objective(Protocol):
+    """A function of a point that returns its value and its Euclidean gradient together."""
+
+    def __call__(self, point: Point) -> tuple[Array, Point]:
+        """Evaluate at `point`."""
+        ...
+
+
+class PairSum(NamedTuple):
+    """A weighted sum over pairs of rows, with its gradients.
+
+    Attributes
+    ----------
+    value : array of shape ()
+        The sum.
+    latent_gradient : array of shape (n, p)
+        Its gradient in the latent rows.
+    metric_gradient : array of shape (p, p)
+        Its gradient in the metric.
+    slack_gradient : array of shape (n_pairs,) or None
+        Its gradient in the slacks, where there are slacks.
+    """
+
+    value: Array
+    latent_gradient: Array
+    metric_gradient: Array
+    slack_gradient: Array | None = None
+
+
+class Hinge(Protocol):
+    """A function of a pair's margin violation, elementwise: values and slopes."""
+
+    def __call__(self, violation: Array) -> tuple[Array, Array]:
+        """Evaluate at every entry of `violation`."""
+        ...
+
+
+class Pairs(Protocol):
+    """A choice of pairs of labelled rows, able to sum a hinge over them."""
+
+    def sum(
+        self, hinge: Hinge, latent: Array, metric: Array, slack: Array | None = None
+    ) -> PairSum:
+        """Sum the hinge of every pair's margin violation."""
+        ...

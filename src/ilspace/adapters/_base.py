@@ -1,0 +1,380 @@
+"""What all adapters share: the checks of two domains, and scikit-learn's private helpers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.utils import _safe_indexing, check_array, check_consistent_length
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import (
+    _check_feature_names,
+    _check_sample_weight,
+    _check_y,
+    _get_feature_names,
+    check_is_fitted,
+    validate_data,
+)
+
+from ilspace._typing import Array
+from ilspace.adapters._labels import encode_source, encode_target, natural_labels
+from ilspace.backend import array_namespace, is_foreign, like, to_numpy
+
+_FLOATS = (np.float64, np.float32)
+
+
+@dataclass(frozen=True)
+class DomainRows:
+    """The checked rows of one domain.
+
+    Attributes
+    ----------
+    X : array or sparse matrix of shape (n, d)
+        All rows.
+    codes : ndarray of shape (n,)
+        Class of each row, -1 where it has no label.
+    weights : ndarray of shape (n,) or None
+        Weight of each row, all positive; None where they are equal.
+    """
+
+    X: Array
+    codes: np.ndarray
+    weights: np.ndarray | None = None
+
+    @property
+    def labelled(self) -> np.ndarray:
+        """Row numbers that have a label."""
+        return np.flatnonzero(self.codes >= 0)
+
+
+class DomainAdapter(BaseEstimator):
+    """Base of estimators that learn from a source and a target domain.
+
+    They share ``fit(X, y, Xt, yt, *, sample_domain, sample_weight)``: rows of the two domains
+    either apart (``X, y`` and ``Xt, yt``) or together, with ``sample_domain`` positive for
+    source rows and negative for target rows.
+    """
+
+    __metadata_request__fit = {"Xt": True, "yt": True, "sample_domain": True}
+    __metadata_request__transform = {"sample_domain": True, "allow_source": True}
+
+    def __sklearn_tags__(self):
+        """Say what the common checks may expect."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    # -- fit -------------------------------------------------------------------------------------
+
+    def _check_domains(
+        self, X, y, Xt, yt, sample_domain, sample_weight
+    ) -> tuple[np.ndarray, tuple[DomainRows, ...]]:
+        """Check everything `fit` was given; classes, and one record a domain."""
+        if y is None:
+            raise ValueError(
+                f"{type(self).__name__} requires y to be passed, but the target y is None: "
+                "the source rows need labels (labels of target rows go into yt)."
+            )
+        if sample_weight is not None:
+            sample_weight = np.asarray(
+                to_numpy(sample_weight) if is_foreign(sample_weight) else sample_weight
+            )
+        if sample_domain is not None:
+            X, y, Xt, yt, sample_weight = _split(X, y, Xt, yt, sample_domain, sample_weight)
+        X, y = self._check_source(X, y)
+        classes, codes = encode_source(y)
+        n_source = X.shape[0]
+        if Xt is None:
+            if yt is not None:
+                raise ValueError("yt labels the rows of Xt, but Xt is None: pass both, or neither.")
+            self._remember_target(self.n_features_in_, getattr(self, "feature_names_in_", None))
+            self._shares_features = True
+            weights = _check_weights(sample_weight, n_source, 0)
+            return classes, (_kept(X, codes, weights),)
+        if is_foreign(X) != is_foreign(Xt):
+            raise ValueError(
+                f"X and Xt must belong to one array library, but are {type(X).__name__} and "
+                f"{type(Xt).__name__}: convert one of them."
+            )
+        Xt = self._check_target(Xt)
+        target_codes = encode_target(yt, classes, Xt.shape[0])
+        weights = _check_weights(sample_weight, n_source, Xt.shape[0])
+        source_weights = None if weights is None else weights[:n_source]
+        target_weights = None if weights is None else weights[n_source:]
+        if not self._shares_features and not (target_codes >= 0).any():
+            raise ValueError(
+                f"Domains of different features (here {self.n_features_in_} source and "
+                f"{self.n_target_features_in_} target columns) have no correspondence but their "
+                "labels, and yt has none: label a few target rows of each class."
+            )
+        return classes, (
+            _kept(X, codes, source_weights),
+            _kept(Xt, target_codes, target_weights),
+        )
+
+    def _check_source(self, X, y):
+        y = natural_labels(y)
+        if is_foreign(X):
+            _check_foreign(X, "X", at_least=2)
+            _check_feature_names(self, X, reset=True)
+            self.n_features_in_ = X.shape[1]
+            y = _check_y(y)
+            check_consistent_length(X, y)
+        else:
+            X, y = validate_data(
+                self, X, y, accept_sparse="csr", dtype=_FLOATS, ensure_min_samples=2
+            )
+        check_classification_targets(y)
+        _check_magnitude(X, "X")
+        return X, y
+
+    def _check_target(self, Xt):
+        names = _get_feature_names(Xt)
+        if is_foreign(Xt):
+            _check_foreign(Xt, "Xt", at_least=2)
+        else:
+            Xt = check_array(
+                Xt,
+                accept_sparse="csr",
+                dtype=_FLOATS,
+                ensure_all_finite=False,
+                ensure_min_samples=0,
+                input_name="Xt",
+                estimator=self,
+            )
+            _check_size(Xt, "Xt", at_least=2)
+            _check_finite(Xt, "Xt")
+        _check_magnitude(Xt, "Xt")
+        self._remember_target(Xt.shape[1], names)
+        source_names = getattr(self, "feature_names_in_", None)
+        self._shares_features = self.n_target_features_in_ == self.n_features_in_
+        if self._shares_features and names is not None and source_names is not None:
+            self._shares_features = bool(np.array_equal(names, source_names))
+            if not self._shares_features and set(names) == set(source_names):
+                raise ValueError(
+                    "Xt must have its columns in the order of X's, but has the same names in "
+                    "another order: pass Xt[X.columns]."
+                )
+        return Xt
+
+    def _remember_target(self, n_features: int, names: np.ndarray | None) -> None:
+        self.n_target_features_in_ = n_features
+        if hasattr(self, "target_feature_names_in_"):
+            del self.target_feature_names_in_
+        if names is not None:
+            self.target_feature_names_in_ = names
+
+    # -- after fit -------------------------------------------------------------------------------
+
+    def _check_rows(self, X, domain: str, sample_domain, allow_source: bool):
+        """Check rows given after fit; the rows, and the mask of those from the source."""
+        check_is_fitted(self)
+        check_domain(domain)
+        is_source = None
+        if sample_domain is not None:
+            is_source = _source_mask(sample_domain, X)
+            domain = "source" if is_source.all() else "target"
+            if is_source.any() and not is_source.all() and not self._shares_features:
+                raise ValueError(
+                    "Rows of both domains can be given at once only where the domains have the "
+                    "same features: call once for each domain."
+                )
+        # a domain that was given without names, or with others, is not to be held to the source's
+        alike = self._shares_features and (
+            hasattr(self, "feature_names_in_") == hasattr(self, "target_feature_names_in_")
+        )
+        if is_foreign(X):
+            _check_foreign(X, "X")
+            self._check_width(X, domain)
+        elif domain == "source" or alike:
+            X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
+        else:
+            names = _get_feature_names(X)
+            X = check_array(X, accept_sparse="csr", dtype=_FLOATS)
+            self._check_width(X, domain)
+            expected = getattr(self, "target_feature_names_in_", None)
+            if names is not None and expected is not None and not np.array_equal(names, expected):
+                raise ValueError(
+                    "The feature names should match those of Xt at fit, in the same order: pass "
+                    "X[estimator.target_feature_names_in_]."
+                )
+        _check_magnitude(X, "X", fitting=False)
+        if is_source is None:
+            is_source = np.full(X.shape[0], domain == "source")
+        return X, is_source
+
+    def _check_width(self, X, domain: str) -> None:
+        expected = self.n_features_in_ if domain == "source" else self.n_target_features_in_
+        if X.shape[1] != expected:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {expected} "
+                f"features as input of the {domain} domain."
+            )
+
+
+def check_domain(domain: object) -> None:
+    """Refuse a domain other than the two there are.
+
+    Parameters
+    ----------
+    domain : object
+        What was given as one.
+    """
+    if domain not in ("source", "target"):
+        raise ValueError(f'domain must be "source" or "target", but is {domain!r}.')
+
+
+def _kept(X, codes: np.ndarray, weights: np.ndarray | None) -> DomainRows:
+    """Leave out rows of weight zero: they are as good as absent."""
+    if weights is None or (weights > 0).all():
+        return DomainRows(X, codes, weights)
+    rows = np.flatnonzero(weights > 0)
+    if len(rows) < 2:
+        raise ValueError(
+            f"Each domain needs at least 2 rows of positive weight, but one has {len(rows)}: give "
+            "more rows a weight, or leave the domain out."
+        )
+    return DomainRows(take_rows(X, rows), codes[rows], weights[rows])
+
+
+def take_rows(X, rows: np.ndarray):
+    """Some rows of an array of any library, a DataFrame, a list or a sparse matrix.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, ...)
+        All rows.
+    rows : ndarray of int
+        Their numbers.
+
+    Returns
+    -------
+    array-like or sparse matrix
+        A copy of these rows.
+    """
+    if is_foreign(X):
+        return array_namespace(X).take(X, like(rows, X), axis=0)
+    return _safe_indexing(X, rows)
+
+
+def _check_weights(sample_weight, n_source: int, n_target: int) -> np.ndarray | None:
+    """Weights of the source rows, followed by those of the target rows."""
+    if sample_weight is None:
+        return None
+    if sample_weight.ndim == 0:
+        sample_weight = np.full(n_source + n_target, sample_weight)
+    n = len(sample_weight)
+    if n not in (n_source, n_source + n_target):
+        both = f", or one a source row and then one a target row ({n_source + n_target})"
+        raise ValueError(
+            f"sample_weight must have one entry a source row ({n_source})"
+            f"{both if n_target else ''}, but has {n}."
+        )
+    weights = _check_sample_weight(
+        sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True
+    )
+    if len(weights) < n_source + n_target:
+        weights = np.concatenate([weights, np.ones(n_target)])
+    return weights
+
+
+def _source_mask(sample_domain, X) -> np.ndarray:
+    """True where a row belongs to the source: a positive entry; one number stands for all rows."""
+    domains = np.asarray(to_numpy(sample_domain) if is_foreign(sample_domain) else sample_domain)
+    if domains.ndim == 0:
+        domains = np.full(np.shape(X)[0], domains)
+    check_consistent_length(X, domains)
+    if domains.ndim > 1:
+        raise ValueError(
+            f"sample_domain must be 1-d, one entry a row, but has shape {domains.shape}."
+        )
+    if domains.dtype.kind not in "iuf" or not ((domains > 0) | (domains < 0)).all():
+        raise ValueError(
+            "sample_domain must hold positive numbers for source rows and negative ones for "
+            f"target rows, but holds {np.unique(domains)[:5].tolist()}."
+        )
+    return domains > 0
+
+
+def _split(X, y, Xt, yt, sample_domain, sample_weight):
+    """Take rows of both domains apart."""
+    if Xt is not None or yt is not None:
+        raise ValueError(
+            "Give the target either as Xt (and yt) or as rows of X with a negative "
+            "sample_domain, but not both."
+        )
+    if sparse.issparse(X):
+        X = X.tocsr()
+    is_source = _source_mask(sample_domain, X)
+    check_consistent_length(X, y)
+    source, target = np.flatnonzero(is_source), np.flatnonzero(~is_source)
+    if len(source) == 0:
+        raise ValueError(
+            "Some rows must belong to the source, but sample_domain has no positive entry."
+        )
+    y = to_numpy(y) if is_foreign(y) else y
+    if sample_weight is not None and sample_weight.ndim > 0:
+        if len(sample_weight) != len(is_source):
+            raise ValueError(
+                f"sample_weight must have one entry a row of X ({len(is_source)}) if sample_domain "
+                f"is given, but has {len(sample_weight)}."
+            )
+        sample_weight = sample_weight[np.concatenate([source, target])]
+    if len(target) == 0:
+        return X, y, None, None, sample_weight
+    return (
+        take_rows(X, source),
+        take_rows(y, source),
+        take_rows(X, target),
+        take_rows(y, target),
+        sample_weight,
+    )
+
+
+def _check_foreign(X: Array, name: str, at_least: int = 1) -> None:
+    """Check a tensor where it is: scikit-learn would copy it to the host first."""
+    xp = array_namespace(X)
+    if X.ndim != 2 or X.shape[1] < 1:
+        raise ValueError(f"{name} must be 2-d with rows and columns, but has shape {X.shape}.")
+    _check_size(X, name, at_least)
+    if not xp.isdtype(X.dtype, "real floating"):
+        raise ValueError(f"{name} must be of a real floating type, but is {X.dtype}: convert it.")
+    _check_finite(X, name)
+
+
+def _check_size(X, name: str, at_least: int) -> None:
+    if X.shape[0] < at_least:
+        raise ValueError(
+            f"{name} must have at least {at_least} rows, but has {X.shape[0]} (shape "
+            f"{tuple(X.shape)}): add rows."
+        )
+
+
+def _check_finite(X, name: str) -> None:
+    values = X.data if sparse.issparse(X) else X
+    xp = array_namespace(values)
+    if not bool(xp.all(xp.isfinite(values))):
+        raise ValueError(
+            f"{name} must be finite, but contains NaN or infinity: impute or drop such rows."
+        )
+
+
+def _check_magnitude(X, name: str, *, fitting: bool = True) -> None:
+    """Refuse rows whose distances, squared and squared again, would overflow or vanish."""
+    values = X.data if sparse.issparse(X) else X
+    if 0 in values.shape:
+        return
+    xp = array_namespace(values)
+    # NumPy's rows are worked on in double precision, other libraries' in their own
+    limits = xp.finfo(values.dtype if is_foreign(values) else np.float64)
+    largest = max(float(xp.max(values)), -float(xp.min(values)))
+    lowest, highest = float(limits.smallest_normal) ** 0.2, float(limits.max) ** 0.2
+    if largest > highest or (fitting and 0 < largest < lowest):
+        raise ValueError(
+            f"The largest magnitude in {name} must lie between {lowest:.0e} and {highest:.0e}, "
+            f"where squared distances can be computed, but is {largest:.3g}: scale the columns, "
+            "for instance with sklearn.preprocessing.StandardScaler."
+        )

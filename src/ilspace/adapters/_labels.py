@@ -1,0 +1,164 @@
+"""Labels of two domains: which rows have one, and which class it is."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.utils._missing import is_pandas_na
+
+from ilspace._typing import Array
+from ilspace.backend import is_foreign, to_numpy
+
+UNLABELLED = -1
+"""Code of a row without a label; the classes have codes from 0."""
+
+
+def unlabelled_rows(yt: Array, classes: np.ndarray) -> np.ndarray:
+    """Find the target rows that are marked as having no label.
+
+    A mark is ``None``, ``NaN`` (or pandas' ``NA``), or ``-1`` where ``-1`` is no source class.
+
+    Parameters
+    ----------
+    yt : array-like of shape (n,)
+        Target labels and marks.
+    classes : ndarray of shape (n_classes,)
+        The source classes.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        True for the rows without a label.
+
+    Raises
+    ------
+    ValueError
+        If -1 is a class, occurs in `yt`, and nothing else there says what marks a row.
+    """
+    values = _values(yt)
+    explicit = _missing(values)
+    minus_one = np.zeros(len(values), dtype=bool)
+    minus_one[~explicit] = np.asarray(values[~explicit] == -1, dtype=bool)
+    if -1 not in classes.tolist():
+        return explicit | minus_one
+    if minus_one.any() and not explicit.any():
+        raise ValueError(
+            "Target rows without a label must be marked by something that is no class, but -1 is "
+            "a source class here and occurs in yt: mark unlabelled rows with None or NaN (-1 is "
+            "then read as a label), or leave yt out if no row has a label."
+        )
+    return explicit
+
+
+def natural_labels(y: Array) -> Array:
+    """Source labels as NumPy would store them, had they not come in objects.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Source labels of any library; not modified.
+
+    Returns
+    -------
+    array-like of shape (n,)
+        Numbers, booleans or strings where `y` holds them as objects; `y` itself otherwise.
+    """
+    y = to_numpy(y) if is_foreign(y) else y
+    if np.asarray(y).ndim != 1:
+        return y
+    values = _values(y)
+    missing = np.flatnonzero(_missing(values))
+    if len(missing):
+        raise ValueError(
+            "Every source row must have a label, but y holds None or NaN, first in row "
+            f"{missing[0]}: drop such rows, or pass them as target rows."
+        )
+    return _unpacked(values) if values.dtype == object else y
+
+
+def _values(labels: Array) -> np.ndarray:
+    """Labels as an array in which marks stay what they are: a list may not become strings."""
+    if hasattr(labels, "isna") or not hasattr(labels, "dtype"):
+        return np.asarray(labels, dtype=object)
+    return np.asarray(labels)
+
+
+def _missing(values: np.ndarray) -> np.ndarray:
+    """True for None, NaN and pandas' NA."""
+    if values.dtype.kind == "f":
+        return np.isnan(values)
+    if values.dtype != object:
+        return np.zeros(len(values), dtype=bool)
+    return np.array([each is None or is_pandas_na(each) or each != each for each in values], bool)
+
+
+def _unpacked(values: np.ndarray) -> np.ndarray:
+    """Objects as numbers, booleans or strings, unless they are a mixture."""
+    unpacked = np.asarray(values.tolist())
+    if unpacked.dtype.kind == "U" and not all(isinstance(each, str) for each in values):
+        return values
+    return unpacked
+
+
+def encode_source(y: Array) -> tuple[np.ndarray, np.ndarray]:
+    """Classes in sorted order, and the code of each row.
+
+    Parameters
+    ----------
+    y : array-like of shape (n,)
+        Source labels.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_classes,)
+        The classes.
+    codes : ndarray of shape (n,)
+        Position of each row's class.
+    """
+    classes, codes = np.unique(y, return_inverse=True)
+    if len(classes) < 2:
+        raise ValueError(
+            "At least 2 classes are needed in y, but only one class was met: "
+            f"{classes.tolist()[0]!r}; add rows of another class to the source."
+        )
+    return classes, codes
+
+
+def encode_target(yt: Array | None, classes: np.ndarray, n_rows: int) -> np.ndarray:
+    """Code of each target row, -1 for those without a label.
+
+    Parameters
+    ----------
+    yt : array-like of shape (n,) or None
+        Target labels and marks; None if no row has a label.
+    classes : ndarray of shape (n_classes,)
+        The source classes.
+    n_rows : int
+        Number of target rows.
+
+    Returns
+    -------
+    ndarray of int, shape (n_rows,)
+        The codes.
+    """
+    codes = np.full(n_rows, UNLABELLED)
+    if yt is None:
+        return codes
+    yt = to_numpy(yt) if is_foreign(yt) else yt
+    shape = np.shape(np.asarray(yt))
+    if shape != (n_rows,):
+        raise ValueError(
+            f"yt must have one entry a row of Xt, shape ({n_rows},), but has shape {shape}; mark "
+            "rows without a label with None, NaN or -1 instead of leaving them out."
+        )
+    labelled = ~unlabelled_rows(yt, classes)
+    code_of = {label: code for code, label in enumerate(classes.tolist())}
+    labels = _values(yt)[labelled].tolist()
+    unseen = [label for label in dict.fromkeys(labels) if label not in code_of]
+    if unseen:
+        raise ValueError(
+            f"yt may hold only classes of the source ({classes[:10].tolist()}) and marks for rows "
+            f"without a label, but holds {unseen[:5]}: mark such rows with None or NaN, or add "
+            "source rows of these classes."
+        )
+    codes[labelled] = [code_of[label] for label in labels]
+    return codes

@@ -1,0 +1,297 @@
+"""From checked rows to an optimization problem, and back to maps of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ilspace._typing import Array, Manifold
+from ilspace.adapters._base import DomainRows, take_rows
+from ilspace.adapters.starts import STARTS, StartingDomain, given_start, kissme, shared_class_means
+from ilspace.backend import is_foreign, like, to_numpy
+from ilspace.manifolds import SPD, Euclidean, Product, Stiefel
+from ilspace.objective import DomainData, ILSObjective
+from ilspace.optimizers import Problem
+from ilspace.pairs import AllPairs, SampledPairs, pair_statistics, sample_pairs
+from ilspace.scale import RowSpace, row_space
+
+_FIRST_SLACK = 0.1
+"""Slack of each pair at the start, a tenth of the margin."""
+
+DEFAULT_COMPONENTS = 20
+"""Dimension of the latent space in the paper's experiments."""
+
+
+@dataclass(frozen=True)
+class Assembly:
+    """An optimization problem, and what its numbers mean outside.
+
+    Attributes
+    ----------
+    problem : Problem
+        What to minimise.
+    start : tuple of array
+        Where to begin.
+    spaces : tuple of RowSpace
+        Coordinates of each domain.
+    scales : tuple of float
+        What the centred rows of each domain are multiplied by.
+    sharpness : float
+        The sharpness that is used.
+    """
+
+    problem: Problem
+    start: tuple[Array, ...]
+    spaces: tuple[RowSpace, ...]
+    scales: tuple[float, ...]
+    sharpness: float
+
+    def lift(self, point: tuple[Array, ...]) -> tuple[Array, ...]:
+        """Express a point in the columns of the data.
+
+        Parameters
+        ----------
+        point : tuple of array
+            Projections of coordinates, metric, and slacks if there are any.
+
+        Returns
+        -------
+        tuple of array
+            The same with projections of rows.
+        """
+        n = len(self.spaces)
+        lifted = (space.lift(each) for space, each in zip(self.spaces, point[:n], strict=True))
+        return (*lifted, *point[n:])
+
+
+def assemble(
+    domains: tuple[DomainRows, ...],
+    *,
+    n_components: int | None,
+    shares_features: bool,
+    start: object,
+    metric_start: object,
+    pairs: str,
+    margin_scale: float,
+    sharpness: float | str,
+    trade_off: float,
+    metric_weight: float,
+    anchors: tuple[float, float],
+    slack_weight: float | None,
+    shrinkage: float,
+    reduce: bool,
+    retraction: Any,
+    mobility: tuple[float, ...] | None,
+    rng: np.random.Generator,
+) -> Assembly:
+    """Turn rows and settings into a problem on a product of manifolds.
+
+    Parameters
+    ----------
+    domains : tuple of DomainRows
+        The source, then the target; or one domain alone.
+    n_components : int or None
+        Dimension of the latent space.
+    shares_features : bool
+        Whether the columns of the domains mean the same.
+    start, metric_start : str or array
+        Where to begin.
+    pairs : {"all", "sampled"}
+        Which pairs to compare.
+    margin_scale : float
+        Mean squared distance of similar pairs at the start, in margins.
+    sharpness : float or "auto"
+        Sharpness of the hinge.
+    trade_off, metric_weight : float
+        Weights of the discrepancy and of the metric's regulariser.
+    anchors : tuple of float
+        Weights of the anchors of the source and the target projection.
+    slack_weight : float or None
+        Weight of the slacks; None for no slacks.
+    shrinkage : float
+        Shrinkage of the covariances.
+    reduce : bool
+        Whether to optimise in the span of the rows.
+    retraction : {"qr", "polar"}
+        Retraction of the projections.
+    mobility : tuple of float or None
+        Mobility of source projection, target projection, metric and slacks.
+    rng : Generator
+        Source of randomness.
+
+    Returns
+    -------
+    Assembly
+        Ready to solve.
+    """
+    rows = tuple(_working_rows(domain.X) for domain in domains)
+    n_axes = DEFAULT_COMPONENTS if n_components is None else n_components
+    spaces = tuple(
+        row_space(each, domain.weights, n_axes=n_axes, reduce=reduce)
+        for each, domain in zip(rows, domains, strict=True)
+    )
+    p = _check_components(n_components, spaces, shares_features)
+    bases, gain = _starting_bases(start, domains, rows, spaces, p, shares_features)
+    spaces = tuple(space.joined(basis) for space, basis in zip(spaces, bases, strict=True))
+
+    labelled = tuple(
+        space.coordinates(take_rows(each, domain.labelled))
+        for space, each, domain in zip(spaces, rows, domains, strict=True)
+    )
+    starts = tuple(space.restrict(basis) for space, basis in zip(spaces, bases, strict=True))
+    codes = np.concatenate([domain.codes[domain.labelled] for domain in domains])
+    weights = None
+    if any(domain.weights is not None for domain in domains):
+        weights = np.concatenate([_labelled_weights(domain) for domain in domains])
+
+    latent = [to_numpy(each @ basis) for each, basis in zip(labelled, starts, strict=True)]
+    latent[0] = gain * latent[0]
+    statistics = pair_statistics(np.concatenate(latent), codes, weights)
+    scale = _data_scale(statistics, margin_scale)
+    scales = (gain * scale, scale)[: len(domains)]
+    if sharpness == "auto":
+        spread = scale**2 * statistics.similar_std
+        sharpness = 1 / spread if np.isfinite(spread) and spread > 0 else 1.0
+
+    reference = starts[0]
+    chosen = _choose_pairs(pairs, codes, weights, rng, reference)
+    data = tuple(
+        DomainData(factor * each, factor**2 * space.shrunk_covariance(shrinkage), basis, anchor)
+        for factor, each, space, basis, anchor in zip(
+            scales, labelled, spaces, starts, anchors, strict=False
+        )
+    )
+    objective = ILSObjective(
+        data,
+        chosen,
+        float(sharpness),
+        trade_off=trade_off,
+        metric_weight=metric_weight,
+        slack_weight=slack_weight or 0.0,
+    )
+    projections = (Stiefel(*basis.shape, retraction=retraction) for basis in starts)
+    factors: list[Manifold] = [*projections, SPD(p)]
+    point = [*starts, like(_first_metric(metric_start, statistics, p), reference)]
+    if slack_weight is not None and isinstance(chosen, SampledPairs):
+        factors.append(Euclidean((chosen.n_pairs,)))
+        point.append(like(np.full(chosen.n_pairs, np.log(_FIRST_SLACK)), reference))
+    manifold = Product(
+        tuple(factors), _mobility(mobility, anchors, metric_weight, len(domains), len(factors))
+    )
+    return Assembly(Problem(manifold, objective), tuple(point), spaces, scales, float(sharpness))
+
+
+def _working_rows(X: Array) -> Array:
+    """Rows in double precision, except on other libraries, which keep their own."""
+    if is_foreign(X):
+        return X
+    return X.astype(np.float64, copy=False) if not sparse.issparse(X) else X.astype(np.float64)
+
+
+def _check_components(n_components: int | None, spaces, shares_features: bool) -> int:
+    """Settle the dimension of the latent space."""
+    for name, space in zip(("source", "target"), spaces, strict=False):
+        if space.rank == 0:
+            raise ValueError(
+                f"The {name} domain must vary, but all its rows are equal: every column is "
+                "constant. Check that the right columns were read."
+            )
+    # a shared start lies in the target's span; separate ones need room in each
+    rank = spaces[-1].rank if shares_features else min(space.rank for space in spaces)
+    if n_components is None:
+        return min(DEFAULT_COMPONENTS, rank)
+    if n_components > rank:
+        raise ValueError(
+            f"n_components must be at most {rank}, the rank of the centred rows, but is "
+            f"{n_components}: choose fewer, or leave it out."
+        )
+    return n_components
+
+
+def _starting_bases(start, domains, rows, spaces, p: int, shares_features: bool):
+    """One basis a domain, and the gain by which the source is made as large as the target."""
+
+    def starting(domain: DomainRows, each: Array, space: RowSpace) -> StartingDomain:
+        taken = space.coordinates(take_rows(each, domain.labelled))
+        weights = None if domain.weights is None else domain.weights[domain.labelled]
+        return StartingDomain(space, taken, domain.codes[domain.labelled], weights)
+
+    named = isinstance(start, str)
+    if named:
+        start = start if start != "auto" else "target-pca" if shares_features else "class-means"
+        if start != "class-means" and not shares_features:
+            raise ValueError(
+                f"start={start!r} shares one basis, but the domains have different features; use "
+                'start="class-means" or give two arrays.'
+            )
+    views = tuple(
+        starting(domain, each, space)
+        for domain, each, space in zip(domains, rows, spaces, strict=True)
+    )
+    if named and start == "class-means" and (len(views) == 1 or len(views[1].codes) == 0):
+        raise ValueError(
+            'start="class-means" aligns labelled rows of two domains, but the target has no '
+            "labels; pass yt or use another start."
+        )
+    bases = STARTS[start](views, p) if named else given_start(start, views, p)
+    if shares_features:
+        return bases, 1.0
+    source, target = views
+    source_means, target_means = shared_class_means(source, target)
+    sizes = [
+        float(np.linalg.norm(to_numpy(means @ view.space.restrict(basis))))
+        for means, view, basis in zip((source_means, target_means), views, bases, strict=True)
+    ]
+    return bases, sizes[1] / sizes[0] if min(sizes) > 0 else 1.0
+
+
+def _labelled_weights(domain: DomainRows) -> np.ndarray:
+    weights = np.ones(len(domain.codes)) if domain.weights is None else domain.weights
+    return weights[domain.labelled]
+
+
+def _data_scale(statistics, margin_scale: float) -> float:
+    """Factor that gives similar pairs the wanted mean squared distance."""
+    mean = statistics.similar_mean
+    if not (np.isfinite(mean) and mean > 0):  # no similar pairs, or equal rows only
+        mean = np.trace(statistics.dissimilar_covariance)
+    return float(np.sqrt(margin_scale / mean)) if mean > 0 else 1.0
+
+
+def _choose_pairs(pairs: str, codes, weights, rng, reference) -> AllPairs | SampledPairs:
+    if pairs == "all":
+        return AllPairs(codes, weights, reference=reference)
+    listed = sample_pairs(codes, rng)
+    return SampledPairs(*listed, weights, n_rows=len(codes), reference=reference)
+
+
+def _first_metric(metric_start, statistics, p: int) -> np.ndarray:
+    if isinstance(metric_start, str):
+        return np.eye(p) if metric_start == "identity" else kissme(statistics)
+    given = np.asarray(to_numpy(metric_start), dtype=float)
+    if given.shape != (p, p) or not np.allclose(given, given.T):
+        raise ValueError(
+            f"metric_start must be a symmetric, finite array of shape ({p}, {p}), but has shape "
+            f"{given.shape}{'' if given.shape != (p, p) else ' and is not'}."
+        )
+    lowest = np.linalg.eigvalsh(given)[0]
+    if not lowest > 0:
+        raise ValueError(
+            f"metric_start must be positive definite, but has the eigenvalue {lowest:.3g}: add a "
+            "multiple of the identity."
+        )
+    return given
+
+
+def _mobility(mobility, anchors, metric_weight: float, n_domains: int, n_factors: int):
+    """Mobilities of the factors there are: with one domain there is no target projection."""
+    if mobility is None:
+        # a preconditioner: the second derivative of an anchor is 2 a / p, that of the metric's
+        # regulariser at the identity is μ / (4 p), an eighth of it
+        stiffness = (*anchors, metric_weight / 8, 0.0)
+        mobility = tuple(1 / (1 + each) for each in stiffness)
+    source, target, metric, slack = mobility
+    return (*(source, target)[:n_domains], metric, slack)[:n_factors]

@@ -1,0 +1,223 @@
+"""Nearest labelled rows, class by class."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
+
+from ilspace._typing import Array
+from ilspace.adapters._base import DomainRows, take_rows
+from ilspace.adapters._latent import LatentAdapter, as_dtype
+from ilspace.backend import array_namespace, like, to_numpy
+
+_TILE = 2**22
+"""Most distances held at once."""
+
+
+def class_distances(queries: Array, rows: Array, codes: np.ndarray, n_classes: int) -> Array:
+    """Squared Euclidean distance of each query to the nearest row of each class.
+
+    Parameters
+    ----------
+    queries : array of shape (n, p)
+        Rows to classify, in the latent space.
+    rows : array of shape (m, p)
+        Labelled rows.
+    codes : ndarray of shape (m,)
+        Their classes, from 0.
+    n_classes : int
+        How many classes there are.
+
+    Returns
+    -------
+    array of shape (n, n_classes)
+        Infinity for a class that has no row.
+    """
+    xp = array_namespace(queries)
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes, minlength=n_classes))
+    rows = xp.take(rows, like(order, rows), axis=0)
+    norms = xp.sum(rows * rows, axis=1)
+    height = max(1, _TILE // max(1, len(codes)))
+    blocks = []
+    for top in range(0, queries.shape[0], height):
+        block = queries[top : min(top + height, queries.shape[0]), :]
+        squares = xp.sum(block * block, axis=1)
+        distances = norms[None, :] - 2 * (block @ rows.mT)
+        columns = [
+            xp.min(distances[:, start:stop], axis=1)
+            if stop > start
+            else xp.full(squares.shape, xp.inf, dtype=squares.dtype)
+            for start, stop in zip(np.r_[0, ends[:-1]], ends, strict=True)
+        ]
+        nearest = xp.stack(columns, axis=1) + squares[:, None]
+        blocks.append(xp.maximum(nearest, xp.zeros_like(nearest)))
+    return xp.concat(blocks, axis=0)
+
+
+def vote(source: Array, target: Array, source_vote: float | None) -> Array:
+    """Combine the class distances to source rows and to labelled target rows.
+
+    Parameters
+    ----------
+    source, target : array of shape (n, n_classes)
+        Class distances to the rows of each domain; infinity for a class without rows.
+    source_vote : float or None
+        Share of the source in the weighted mean; None for the nearest row of either domain.
+
+    Returns
+    -------
+    array of shape (n, n_classes)
+        The combined distances. A class with rows in one domain only keeps its distance there.
+    """
+    xp = array_namespace(source)
+    if source_vote is None:
+        return xp.minimum(source, target)
+    both = xp.isfinite(source) & xp.isfinite(target)
+    zero = xp.zeros_like(source)
+    mean = source_vote * xp.where(both, source, zero) + (1 - source_vote) * xp.where(
+        both, target, zero
+    )
+    return xp.where(both, mean, xp.minimum(source, target))
+
+
+class NearestClassifier(ClassifierMixin, LatentAdapter):
+    """Base of latent adapters that give a row the class of its nearest labelled rows.
+
+    Their `fit` ends with :meth:`_store_labelled`.
+    """
+
+    __metadata_request__predict = {"sample_domain": True, "allow_source": True}
+    __metadata_request__predict_proba = {"sample_domain": True, "allow_source": True}
+    __metadata_request__score = {"sample_domain": True, "allow_source": True}
+
+    classes_: np.ndarray
+    sharpness_: float
+    source_vote_: float | None
+
+    def _store_labelled(self, domains: tuple[DomainRows, ...]) -> None:
+        """Keep the labelled rows of each domain, in the latent space, with their classes."""
+        self._labelled = tuple(
+            (
+                self._latent(take_rows(domain.X, labelled), np.full(len(labelled), is_source)),
+                domain.codes[labelled],
+            )
+            for domain, labelled, is_source in (
+                (domain, domain.labelled, position == 0) for position, domain in enumerate(domains)
+            )
+        )
+
+    def class_distances(self, X, domain="target", *, sample_domain=None, allow_source=False):
+        """Squared distance of each row to each class, in the latent space.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features)
+            Rows of one domain, seen at fit or not.
+        domain : {"target", "source"}, default="target"
+            Which one.
+        sample_domain : array-like of shape (n,), optional
+            Positive for source rows, negative for target rows.
+        allow_source : bool, default=False
+            Accepted for pipelines that pass it; source rows are always allowed.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+            To the nearest labelled row of each class, the domains combined by `source_vote`.
+        """
+        X, is_source = self._check_rows(X, domain, sample_domain, allow_source)
+        latent = self._latent(X, is_source)
+        xp = array_namespace(latent)
+        far = xp.full((latent.shape[0], len(self.classes_)), xp.inf, dtype=latent.dtype)
+        by_domain = [
+            class_distances(latent, rows, codes, len(self.classes_)) if len(codes) else far
+            for rows, codes in self._labelled
+        ]
+        if len(by_domain) == 1:
+            return as_dtype(by_domain[0], latent.dtype)
+        from_source, from_target = by_domain
+        return as_dtype(vote(from_source, from_target, self.source_vote_), latent.dtype)
+
+    def predict(self, X, domain="target", *, sample_domain=None, allow_source=False):
+        """Class of the nearest labelled rows.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features)
+            Rows of one domain, seen at fit or not.
+        domain : {"target", "source"}, default="target"
+            Which one.
+        sample_domain : array-like of shape (n,), optional
+            Positive for source rows, negative for target rows.
+        allow_source : bool, default=False
+            Accepted for pipelines that pass it; source rows are always allowed.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels.
+        """
+        distances = self.class_distances(
+            X, domain, sample_domain=sample_domain, allow_source=allow_source
+        )
+        return self.classes_[np.argmin(to_numpy(distances), axis=1)]
+
+    def predict_proba(self, X, domain="target", *, sample_domain=None, allow_source=False):
+        r"""Probabilities of the classes.
+
+        The loss models the odds that two rows at squared distance d are of one class as
+        :math:`e^{-\beta(d - 1)}`; these odds, for the nearest row of each class, are normalised.
+        They rank the rows by how sure the rule is, but are not calibrated.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features)
+            Rows of one domain, seen at fit or not.
+        domain : {"target", "source"}, default="target"
+            Which one.
+        sample_domain : array-like of shape (n,), optional
+            Positive for source rows, negative for target rows.
+        allow_source : bool, default=False
+            Accepted for pipelines that pass it; source rows are always allowed.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+            Rows sum to 1; the largest entry is the predicted class.
+        """
+        distances = self.class_distances(
+            X, domain, sample_domain=sample_domain, allow_source=allow_source
+        )
+        xp = array_namespace(distances)
+        odds = xp.exp(self.sharpness_ * (xp.min(distances, axis=1, keepdims=True) - distances))
+        return odds / xp.sum(odds, axis=1, keepdims=True)
+
+    def score(
+        self, X, y, sample_weight=None, *, domain="target", sample_domain=None, allow_source=False
+    ):
+        """Share of rows that are given their true class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features)
+            Rows of one domain.
+        y : array-like of shape (n,)
+            Their true labels.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows.
+        domain : {"target", "source"}, default="target"
+            Which one.
+        sample_domain : array-like of shape (n,), optional
+            Positive for source rows, negative for target rows.
+        allow_source : bool, default=False
+            Accepted for pipelines that pass it; source rows are always allowed.
+
+        Returns
+        -------
+        float
+            Accuracy.
+        """
+        predicted = self.predict(X, domain, sample_domain=sample_domain, allow_source=allow_source)
+        return accuracy_score(y, predicted, sample_weight=sample_weight)

@@ -1,0 +1,277 @@
+"""Where the optimization begins; it decides where it ends.
+
+Nothing in the objective gives two separate bases a correspondence, so without target labels the
+two projections must start from one shared basis, and where the domains have different columns
+the labelled class means must provide it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+import numpy as np
+from sklearn.cross_decomposition import PLSRegression
+from sklearn.preprocessing import label_binarize
+
+from ilspace._typing import Array
+from ilspace.backend import array_namespace, like, principal_axes, to_numpy
+from ilspace.manifolds import SPD, Stiefel
+from ilspace.pairs import PairStatistics
+from ilspace.scale import RowSpace
+
+
+@dataclass(frozen=True)
+class StartingDomain:
+    """What a start may look at in one domain.
+
+    Attributes
+    ----------
+    space : RowSpace
+        Centre, principal axes and coordinates.
+    rows : array of shape (n, k)
+        Coordinates of the labelled rows.
+    codes : ndarray of shape (n,)
+        Their classes.
+    weights : ndarray of shape (n,) or None
+        Their weights.
+    """
+
+    space: RowSpace
+    rows: Array
+    codes: np.ndarray
+    weights: np.ndarray | None
+
+
+Start = Callable[[tuple[StartingDomain, ...], int], tuple[Array, ...]]
+"""Takes the domains and the number of components; returns one orthonormal basis a domain."""
+
+
+def target_pca(domains: tuple[StartingDomain, ...], n_components: int) -> tuple[Array, ...]:
+    """Principal axes of the target, shared by all domains.
+
+    The best start for domains of the same columns: the target has the rows to be labelled.
+
+    Parameters
+    ----------
+    domains : tuple of StartingDomain
+        The source, then the target.
+    n_components : int
+        Number of axes.
+
+    Returns
+    -------
+    tuple of array of shape (d, n_components)
+        The same basis for each domain.
+    """
+    return (domains[-1].space.axes[:, :n_components],) * len(domains)
+
+
+def joint_pca(domains: tuple[StartingDomain, ...], n_components: int) -> tuple[Array, ...]:
+    """Principal axes of all domains together, each centred, shared by all.
+
+    One or two points behind :func:`target_pca` without target labels, about equal with some.
+
+    Parameters
+    ----------
+    domains : tuple of StartingDomain
+        The source, then the target.
+    n_components : int
+        Number of axes.
+
+    Returns
+    -------
+    tuple of array of shape (d, n_components)
+        The same basis for each domain.
+    """
+    spaces = [domain.space for domain in domains]
+    xp = array_namespace(spaces[0].axes)
+    factors = [space.axes * xp.sqrt(space.variances * space.n_rows)[None, :] for space in spaces]
+    factor = xp.concat(factors, axis=1)
+    wide = factor.shape[0] <= factor.shape[1]
+    values, axes = principal_axes(factor @ factor.mT if wide else factor.mT @ factor, n_components)
+    if not wide:
+        axes = factor @ axes / xp.sqrt(values)[None, :]
+    return (axes,) * len(domains)
+
+
+def source_pls(domains: tuple[StartingDomain, ...], n_components: int) -> tuple[Array, ...]:
+    """Partial least squares of the source labels, shared by all domains.
+
+    Parameters
+    ----------
+    domains : tuple of StartingDomain
+        The source, then the target.
+    n_components : int
+        Number of directions.
+
+    Returns
+    -------
+    tuple of array of shape (d, n_components)
+        The same basis for each domain.
+    """
+    source = domains[0]
+    rows = to_numpy(source.rows)
+    n_possible = min(n_components, source.space.rank)
+    indicators = label_binarize(source.codes, classes=np.arange(source.codes.max() + 1))
+    pls = PLSRegression(n_components=n_possible, scale=False)
+    with warnings.catch_warnings():
+        # the labels may be explained before all directions are found
+        warnings.filterwarnings("ignore", "[yY] residual is constant", UserWarning)
+        weights = pls.fit(rows, indicators.astype(float)).x_weights_
+    weights = weights[:, np.any(weights, axis=0)]
+    directions = source.space.lift(like(weights, source.rows))
+    xp = array_namespace(directions)
+    basis, _ = xp.linalg.qr(directions)
+    n_missing = n_components - basis.shape[1]
+    if n_missing:
+        # completed by what the target varies most in besides
+        target = domains[-1].space
+        spread = target.axes * xp.sqrt(target.variances)[None, :]
+        rest = spread - basis @ (basis.mT @ spread)
+        others = xp.linalg.svd(rest, full_matrices=False)[0][:, :n_missing]
+        basis, _ = xp.linalg.qr(xp.concat([basis, others], axis=1))
+    return (basis,) * len(domains)
+
+
+def class_means(domains: tuple[StartingDomain, ...], n_components: int) -> tuple[Array, ...]:
+    r"""Principal axes of the target; the source is turned so that the class means agree.
+
+    For domains of different columns. The source basis is the polar factor of
+    :math:`\bar X_s^\top\bar X_tW_t`, the product of the class means, plus a little of the leading
+    source axes, since the product has a rank below the number of classes.
+
+    Parameters
+    ----------
+    domains : tuple of StartingDomain
+        The source, then the target, with labelled rows in both.
+    n_components : int
+        Number of axes.
+
+    Returns
+    -------
+    tuple of array of shape (d, n_components)
+        The two bases.
+    """
+    source, target = domains
+    target_basis = target.space.axes[:, :n_components]
+    source_means, target_means = shared_class_means(source, target)
+    cross = source_means.mT @ (target_means @ target.space.restrict(target_basis))
+    cross = source.space.lift(cross)
+    xp = array_namespace(cross)
+    size = float(xp.linalg.vector_norm(cross))
+    axes = source.space.axes[:, :n_components]
+    if axes.shape[1] < n_components:  # only where the columns are shared, else there are enough
+        axes = xp.concat([axes, target_basis[:, axes.shape[1] :]], axis=1)
+    basis = Stiefel(cross.shape[0], n_components).project(cross / (size or 1.0) + 1e-3 * axes)
+    return basis, target_basis
+
+
+def shared_class_means(source: StartingDomain, target: StartingDomain) -> tuple[Array, Array]:
+    """Means of the classes that have labelled rows in both domains.
+
+    Parameters
+    ----------
+    source, target : StartingDomain
+        The domains.
+
+    Returns
+    -------
+    source_means, target_means : array of shape (n_shared, k)
+        In the coordinates of each domain.
+    """
+    shared = np.intersect1d(source.codes, target.codes)
+
+    def means(domain: StartingDomain) -> Array:
+        weights = np.ones(len(domain.codes)) if domain.weights is None else domain.weights
+        member = (shared[:, None] == domain.codes[None, :]) * weights
+        return like(member / member.sum(axis=1, keepdims=True), domain.rows) @ domain.rows
+
+    return means(source), means(target)
+
+
+STARTS: Mapping[str, Start] = MappingProxyType(
+    {
+        "target-pca": target_pca,
+        "joint-pca": joint_pca,
+        "pls": source_pls,
+        "class-means": class_means,
+    }
+)
+"""Starting projections by name."""
+
+
+def given_start(
+    start: object, domains: tuple[StartingDomain, ...], n_components: int
+) -> tuple[Array, ...]:
+    """Check projections given by the user, and make them orthonormal.
+
+    Parameters
+    ----------
+    start : array-like of shape (d, p), or tuple of them
+        One for all domains, or one a domain.
+    domains : tuple of StartingDomain
+        The source, then the target.
+    n_components : int
+        The number p of columns expected.
+
+    Returns
+    -------
+    tuple of array of shape (d, n_components)
+        One basis a domain.
+    """
+    # a list is one array too, unless it holds arrays
+    if isinstance(start, tuple) or (isinstance(start, list) and start and np.ndim(start[0]) == 2):
+        given = tuple(start)
+    else:
+        given = (start,) * len(domains)
+    if len(given) != len(domains):
+        raise ValueError(
+            f"start must be one array, or one a domain ({len(domains)}), but holds {len(given)}."
+        )
+    bases = []
+    for name, array, domain in zip(("source", "target"), given, domains, strict=False):
+        host = np.asarray(to_numpy(array), dtype=float)
+        expected = (domain.space.n_features, n_components)
+        if host.shape != expected:
+            raise ValueError(
+                f"The start of the {name} projection must have shape {expected}, one row a column "
+                f"of the data and one column a component, but has shape {host.shape}."
+            )
+        if not np.isfinite(host).all() or np.linalg.matrix_rank(host) < n_components:
+            raise ValueError(
+                f"The start of the {name} projection must be finite and of full column rank "
+                f"{n_components}, but is not: its columns cannot be made orthonormal."
+            )
+        bases.append(Stiefel(*expected).project(like(host, domain.rows)))
+    return tuple(bases)
+
+
+def kissme(statistics: PairStatistics) -> np.ndarray:
+    r"""Metric that tells similar from dissimilar differences by their likelihood ratio.
+
+    .. math:: M = \Sigma_{\text{similar}}^{-1} - \Sigma_{\text{dissimilar}}^{-1}
+
+    made positive definite, and scaled so that similar pairs keep their mean distance
+    :cite:p:`koestinger2012`.
+
+    Parameters
+    ----------
+    statistics : PairStatistics
+        Covariances of the differences.
+
+    Returns
+    -------
+    ndarray of shape (p, p)
+        The metric.
+    """
+    p = statistics.similar_covariance.shape[0]
+    similar, dissimilar = statistics.similar_covariance, statistics.dissimilar_covariance
+    if not (np.isfinite(similar).all() and np.isfinite(dissimilar).all()):
+        return np.eye(p)
+    floor = 1e-6 * np.trace(similar) / p * np.eye(p)
+    metric = np.linalg.inv(similar + floor) - np.linalg.inv(dissimilar + floor)
+    metric = SPD(p, floor=1e-3).project(metric)
+    return metric * (np.trace(similar) / np.sum(metric * similar))

@@ -1,0 +1,37 @@
+"""Level 0: the only place that knows array libraries exist."""
+
+from ilspace.backend.linalg import (
+    identity,
+    inverse,
+    is_linalg_error,
+    logdet,
+    principal_axes,
+    spectral_map,
+    symmetric_part,
+    upright,
+)
+from ilspace.backend.namespace import (
+    array_namespace,
+    is_foreign,
+    like,
+    spacing,
+    to_numpy,
+)
+from ilspace.backend.random import as_generator
+
+__all__ = [
+    "array_namespace",
+    "as_generator",
+    "identity",
+    "inverse",
+    "is_foreign",
+    "is_linalg_error",
+    "like",
+    "logdet",
+    "principal_axes",
+    "spacing",
+    "spectral_map",
+    "symmetric_part",
+    "to_numpy",
+    "upright",
+]

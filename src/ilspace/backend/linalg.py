@@ -1,0 +1,172 @@
+"""Linear algebra of small symmetric matrices, on any array library."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import array_api_compat
+import numpy as np
+from scipy import linalg as scipy_linalg
+
+from ilspace._typing import Array
+from ilspace.backend.namespace import array_namespace
+
+
+def is_linalg_error(error: Exception) -> bool:
+    """Tell whether a library gave up on a matrix: singular, not definite, or not finite.
+
+    Parameters
+    ----------
+    error : Exception
+        What was raised.
+
+    Returns
+    -------
+    bool
+        True for the ``LinAlgError`` of NumPy, of SciPy and of torch, which share only their name.
+    """
+    return type(error).__name__ in ("LinAlgError", "_LinAlgError")
+
+
+def symmetric_part(a: Array) -> Array:
+    r"""Symmetric part of a square matrix, :math:`(A + A^\top) / 2`.
+
+    Parameters
+    ----------
+    a : array of shape (p, p)
+        Any square matrix.
+
+    Returns
+    -------
+    array of shape (p, p)
+        Its symmetric part.
+    """
+    return (a + a.mT) / 2
+
+
+def logdet(a: Array) -> Array:
+    """Logarithm of the determinant of a positive definite matrix.
+
+    Parameters
+    ----------
+    a : array of shape (p, p)
+        Symmetric positive definite.
+
+    Returns
+    -------
+    array of shape ()
+        The logarithm; NaN, and no exception, where the determinant is not positive, so that a
+        line search can step back.
+    """
+    xp = array_namespace(a)
+    sign, value = xp.linalg.slogdet(a)
+    return xp.where(sign > 0, value, xp.full_like(value, xp.nan))
+
+
+def inverse(a: Array) -> Array:
+    """Inverse of a small, well-conditioned matrix.
+
+    Parameters
+    ----------
+    a : array of shape (p, p)
+        Regular.
+
+    Returns
+    -------
+    array of shape (p, p)
+        Its inverse.
+    """
+    return array_namespace(a).linalg.inv(a)
+
+
+def identity(size: int, reference: Array) -> Array:
+    """Identity matrix of the library, device and type of another array.
+
+    Parameters
+    ----------
+    size : int
+        Number of rows and of columns.
+    reference : array
+        The array to resemble.
+
+    Returns
+    -------
+    array of shape (size, size)
+        The identity.
+    """
+    xp = array_namespace(reference)
+    return xp.eye(size, dtype=reference.dtype, device=array_api_compat.device(reference))
+
+
+def spectral_map(a: Array, function: Callable[[Array], Array]) -> Array:
+    """Apply a scalar function to the eigenvalues of a symmetric matrix.
+
+    Parameters
+    ----------
+    a : array of shape (p, p)
+        Symmetric.
+    function : callable
+        Takes the array of eigenvalues, returns as many.
+
+    Returns
+    -------
+    array of shape (p, p)
+        The matrix with the same eigenvectors and the new eigenvalues.
+    """
+    values, vectors = array_namespace(a).linalg.eigh(a)
+    return (vectors * function(values)[None, :]) @ vectors.mT
+
+
+def principal_axes(a: Array, n_axes: int | None = None) -> tuple[Array, Array]:
+    """Largest eigenvalues of a symmetric matrix, in descending order, and their eigenvectors.
+
+    The sign of an eigenvector is arbitrary; here the entry of the largest magnitude is positive,
+    so that every library and every machine starts from the same axes.
+
+    Parameters
+    ----------
+    a : array of shape (d, d)
+        Symmetric.
+    n_axes : int, optional
+        How many; all of them by default.
+
+    Returns
+    -------
+    values : array of shape (n_axes,)
+        Eigenvalues, the largest first.
+    vectors : array of shape (d, n_axes)
+        Orthonormal columns.
+    """
+    size = a.shape[0]
+    wanted = size if n_axes is None else n_axes
+    if not isinstance(a, np.ndarray):
+        xp = array_namespace(a)
+        values, vectors = xp.linalg.eigh(a)
+        return xp.flip(values)[:wanted], upright(xp.flip(vectors, axis=1)[:, :wanted])
+    # LAPACK through SciPy: divide and conquer where many axes are wanted, and relatively robust
+    # representations, which can stop early, where only a few are
+    if wanted > size // 4 or size < 256:
+        values, vectors = scipy_linalg.eigh(a, driver="evd", check_finite=False)
+    else:
+        few = (size - wanted, size - 1)
+        values, vectors = scipy_linalg.eigh(a, subset_by_index=few, check_finite=False)
+    return values[::-1][:wanted], upright(np.ascontiguousarray(vectors[:, ::-1][:, :wanted]))
+
+
+def upright(vectors: Array) -> Array:
+    """Turn each column so that its entry of the largest magnitude is positive.
+
+    Parameters
+    ----------
+    vectors : array of shape (d, k)
+        Columns whose sign does not matter.
+
+    Returns
+    -------
+    array of shape (d, k)
+        The same lines, each with a sign that every library agrees on.
+    """
+    xp = array_namespace(vectors)
+    highest, lowest = xp.max(vectors, axis=0), xp.min(vectors, axis=0)
+    one = xp.ones_like(highest)
+    return vectors * xp.where(-lowest > highest, -one, one)[None, :]

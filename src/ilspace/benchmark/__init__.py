@@ -1,0 +1,1 @@
+"""Rerun the paper's experiments: protocols, and what is built on them."""

@@ -1,0 +1,43 @@
+"""The root of the command line: global options, and the commands."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ilspace import __version__
+from ilspace.cli.demo import EXAMPLES, demo
+
+app = typer.Typer(
+    name="ilspace",
+    no_args_is_help=True,
+    add_completion=False,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+app.command(epilog=EXAMPLES)(demo)
+
+
+def _print_version(wanted: bool) -> None:
+    if wanted:
+        typer.echo(f"ilspace {__version__}")
+        raise typer.Exit
+
+
+@app.callback(
+    epilog="Start here: **ilspace demo**. Help on a command: **ilspace demo --help**.",
+)
+def root(
+    version: Annotated[
+        bool,
+        typer.Option(
+            "--version", callback=_print_version, is_eager=True, help="Print the version and exit."
+        ),
+    ] = False,
+) -> None:
+    """Domain adaptation with an invariant latent space.
+
+    Learns from a labelled *source* and a *target* with few labels or none, so that a
+    nearest-neighbour rule with the source's labels works on the target.
+    """

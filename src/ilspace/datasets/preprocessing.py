@@ -1,0 +1,162 @@
+"""Preprocessings by name: a dash-separated chain of steps, applied to one domain at a time."""
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+
+def unit_sum(X: np.ndarray, /) -> np.ndarray:
+    """Divide each row by its sum of absolute values; rows of zeros stay zero.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Rows are samples.
+
+    Returns
+    -------
+    scaled : array of shape (n_samples, n_features)
+        Counts become proportions.
+    """
+    return _over(X, np.abs(X).sum(axis=1, keepdims=True))
+
+
+def unit_length(X: np.ndarray, /) -> np.ndarray:
+    """Divide each row by its Euclidean length; rows of zeros stay zero.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Rows are samples.
+
+    Returns
+    -------
+    scaled : array of shape (n_samples, n_features)
+        Rows of length 1.
+    """
+    return _over(X, np.linalg.norm(X, axis=1, keepdims=True))
+
+
+def hellinger(X: np.ndarray, /) -> np.ndarray:
+    """Take the square root of the proportions of each row, the Hellinger map.
+
+    Rows of counts are divided by their sums first, so that Euclidean distance after the map
+    is the Hellinger distance of the two distributions (up to a constant). The result is the
+    same whether or not the rows were normalised before.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        Counts or proportions, none of them negative.
+
+    Returns
+    -------
+    roots : array of shape (n_samples, n_features)
+        Rows of length 1; rows of zeros stay zero.
+
+    Raises
+    ------
+    ValueError
+        When an entry is negative.
+    """
+    if X.min(initial=0.0) < 0:
+        raise ValueError(
+            f"The step sqrt needs counts or proportions >= 0, got {X.min():g}: "
+            "leave sqrt out, or put it before zscore"
+        )
+    return np.sqrt(unit_sum(X))
+
+
+def zscore(X: np.ndarray, /) -> np.ndarray:
+    """Centre each column and divide it by its population standard deviation.
+
+    A column that is constant up to rounding becomes zero.
+
+    Parameters
+    ----------
+    X : array of shape (n_samples, n_features)
+        The whole domain: the result depends on all rows.
+
+    Returns
+    -------
+    scores : array of shape (n_samples, n_features)
+        Columns of mean 0 and variance 1, or 0 throughout.
+    """
+    mean, std = X.mean(axis=0), X.std(axis=0)
+    # The mean of n equal numbers is off by up to n rounding errors, and the std follows.
+    varies = std > len(X) * np.finfo(X.dtype).eps * np.abs(mean)
+    return np.where(varies, (X - mean) / np.where(varies, std, 1.0), 0.0)
+
+
+def _over(X: np.ndarray, size: np.ndarray) -> np.ndarray:
+    return X / np.where(size > 0, size, 1.0)
+
+
+#: The primitive steps, by the name they have in a chain.
+STEPS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
+    "l1": unit_sum,
+    "l2": unit_length,
+    "sqrt": hellinger,
+    "zscore": zscore,
+    "none": np.copy,
+}
+
+#: The chains that the benchmarks use.
+PREPROCESSINGS = ("l1-zscore", "sqrt-zscore-l2", "l2", "l2-zscore-l2", "none")
+
+
+def preprocess(X: npt.ArrayLike, name: str) -> np.ndarray:
+    """Apply a named preprocessing to the features of one domain.
+
+    Parameters
+    ----------
+    X : array-like of shape (n_samples, n_features)
+        All rows of ONE domain; z-scores of two domains together would mean something else.
+        Left untouched.
+    name : str
+        Steps separated by dashes, applied from left to right: ``l1`` (rows to sum 1), ``l2``
+        (rows to length 1), ``sqrt`` (square root of the rows after ``l1``, the Hellinger map),
+        ``zscore`` (columns to mean 0 and population variance 1; constant ones to 0), ``none``.
+        `PREPROCESSINGS` lists the usual chains.
+
+    Returns
+    -------
+    features : ndarray of shape (n_samples, n_features)
+        A new array; float32 when `X` is float32 or float16, else float64. The steps are
+        computed in float64 in any case.
+
+    Raises
+    ------
+    ValueError
+        When a step is unknown, or `X` is not a 2-d array of at least one row of finite numbers.
+
+    Examples
+    --------
+    >>> preprocess([[1, 3], [2, 2]], "l1")
+    array([[0.25, 0.75],
+           [0.5 , 0.5 ]])
+    >>> preprocess([[1, 3], [2, 2]], "l1-zscore")
+    array([[-1.,  1.],
+           [ 1., -1.]])
+    """
+    steps = name.split("-")
+    unknown = [step for step in steps if step not in STEPS]
+    if unknown:
+        raise ValueError(
+            f"A preprocessing is a chain, separated by dashes, of the steps {', '.join(STEPS)}; "
+            f"got {name!r}, where {', '.join(map(repr, unknown))} is unknown"
+        )
+    given = np.asarray(X)
+    if given.ndim != 2 or len(given) == 0:
+        raise ValueError(f"X must be a 2-d array of at least one row, got shape {given.shape}")
+    features = given.astype(np.float64)
+    if not np.isfinite(features).all():
+        raise ValueError(
+            f"X must hold finite numbers, got {np.count_nonzero(~np.isfinite(features))} entries "
+            "that are NaN or infinite: drop or impute them first"
+        )
+    for step in steps:
+        features = STEPS[step](features)
+    single = given.dtype in (np.float32, np.float16)
+    return features.astype(np.float32) if single else features

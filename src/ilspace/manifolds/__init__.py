@@ -1,0 +1,8 @@
+"""Level 1: geometry that has never heard of a loss."""
+
+from ilspace.manifolds.euclidean import Euclidean
+from ilspace.manifolds.product import Product
+from ilspace.manifolds.spd import SPD
+from ilspace.manifolds.stiefel import Stiefel
+
+__all__ = ["SPD", "Euclidean", "Product", "Stiefel"]

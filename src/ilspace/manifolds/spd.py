@@ -1,0 +1,77 @@
+"""Symmetric positive definite matrices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ilspace._typing import Array
+from ilspace.backend import array_namespace, inverse, spectral_map, symmetric_part
+
+
+@dataclass(frozen=True)
+class SPD:
+    r"""Symmetric positive definite matrices of shape (p, p).
+
+    Metric: affine invariant, :math:`\langle u, v\rangle_X = \mathrm{tr}(X^{-1}uX^{-1}v)`.
+    Retraction: the exponential map,
+    :math:`X^{1/2}\exp(X^{-1/2}\xi X^{-1/2})X^{1/2}`. Transport: the isometry
+    :math:`u \mapsto (KL^{-1})\,u\,(KL^{-1})^\top` between the Cholesky frames
+    :math:`X = LL^\top` and :math:`Y = KK^\top`.
+
+    Attributes
+    ----------
+    p : int
+        Number of rows and of columns.
+    floor : float, default=1e-8
+        Smallest eigenvalue, relative to the largest, that :meth:`project` leaves: the set is
+        open and has no nearest point.
+    """
+
+    p: int
+    floor: float = 1e-8
+
+    @property
+    def dimension(self) -> int:
+        """Number of degrees of freedom."""
+        return self.p * (self.p + 1) // 2
+
+    def inner(self, x: Array, u: Array, v: Array) -> Array:
+        """Affine-invariant inner product."""
+        inverted = inverse(x)
+        return array_namespace(x).sum((inverted @ u) * (v @ inverted))
+
+    def to_tangent(self, x: Array, g: Array) -> Array:
+        """Symmetric part."""
+        return symmetric_part(g)
+
+    def riemannian_gradient(self, x: Array, g: Array) -> Array:
+        """Raise the index with the affine-invariant metric."""
+        return x @ symmetric_part(g) @ x
+
+    def retract(self, x: Array, u: Array) -> Array:
+        """Follow the geodesic, written in the Cholesky frame: it is the same for every root."""
+        xp = array_namespace(x)
+        root = xp.linalg.cholesky(x)
+        unroot = inverse(root)
+        return symmetric_part(
+            root @ spectral_map(symmetric_part(unroot @ u @ unroot.mT), xp.exp) @ root.mT
+        )
+
+    def transport(self, x: Array, y: Array, u: Array) -> Array:
+        """Change of Cholesky frame, an isometry."""
+        xp = array_namespace(x)
+        change = xp.linalg.cholesky(y) @ inverse(xp.linalg.cholesky(x))
+        return symmetric_part(change @ u @ change.mT)
+
+    def combine(self, a: float, u: Array, b: float, v: Array) -> Array:
+        """Linear combination of two tangent vectors."""
+        return a * u + b * v
+
+    def project(self, x: Array) -> Array:
+        """Raise the eigenvalues that are too small to the floor."""
+        xp = array_namespace(x)
+
+        def lifted(values: Array) -> Array:
+            return xp.maximum(values, self.floor * xp.max(xp.abs(values)))
+
+        return symmetric_part(spectral_map(symmetric_part(x), lifted))

@@ -1,0 +1,54 @@
+"""The loss of one pair: how much its distance violates the margin."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ilspace._typing import Array
+from ilspace.backend import array_namespace
+
+
+@dataclass(frozen=True)
+class SmoothHinge:
+    r"""Generalised logistic function, the smooth form of the hinge.
+
+    .. math:: \ell_\beta(v) = \tfrac1\beta \log(1 + e^{\beta v}),
+       \qquad v = y\,(d - 1) - \epsilon
+
+    For a similar pair (y = 1) the violation v grows with the squared distance d beyond the
+    margin 1, for a dissimilar pair (y = -1) it grows as d falls short of it; the slack
+    :math:`\epsilon` forgives some of it. This is the paper's
+    :math:`\ell_\beta(M, y, z_1 - z_2, 1 + y\epsilon)`, since :math:`y^2 = 1`.
+
+    Attributes
+    ----------
+    sharpness : float
+        :math:`\beta > 0`; the hinge itself in the limit of large values.
+    """
+
+    sharpness: float
+
+    def __call__(self, violation: Array) -> tuple[Array, Array]:
+        r"""Loss of each pair, and its slope :math:`\sigma(\beta v)`.
+
+        Parameters
+        ----------
+        violation : array of any shape
+            Margin violations v.
+
+        Returns
+        -------
+        value : array of the same shape
+            The losses.
+        slope : array of the same shape
+            Their derivatives in v, between 0 and 1.
+        """
+        xp = array_namespace(violation)
+        scaled = self.sharpness * violation
+        decay = xp.exp(-xp.abs(scaled))  # in (0, 1]: cannot overflow
+        grown = 1 + decay
+        positive = scaled > 0
+        # log(1 + decay) is exact to one rounding of 1, as is all that its sum needs
+        value = xp.where(positive, scaled, xp.zeros_like(scaled)) + xp.log(grown)
+        slope = xp.where(positive, xp.ones_like(decay), decay) / grown
+        return value / self.sharpness, slope

@@ -1,0 +1,67 @@
+"""The alternating scheme: one factor of the product at a time, the others held."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ilspace._typing import Point
+from ilspace.optimizers.descend import guess_step
+from ilspace.optimizers.problem import Problem
+from ilspace.optimizers.result import Iterate
+from ilspace.optimizers.search import Backtracking, first_iterate
+
+
+def alternate(
+    problem: Problem,
+    start: Point,
+    *,
+    n_inner: int = 1,
+    search: Backtracking | None = None,
+) -> Iterator[Iterate]:
+    """Yield iterates that improve each factor of a product in turn, without end.
+
+    Each turn is a few steps of steepest descent in one factor: source projection, target
+    projection, metric, slacks. One iterate is yielded a round through all factors.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to minimise, over a product of manifolds.
+    start : tuple of array
+        Where to begin.
+    n_inner : int, default=1
+        Steps a turn.
+    search : Backtracking, optional
+        Walks along the headings.
+
+    Yields
+    ------
+    Iterate
+        The start, then one a round.
+    """
+    search = search or Backtracking()
+    n_factors = len(start)
+    now = first_iterate(problem, start)
+    befores: list[Iterate | None] = [None] * n_factors
+    while True:
+        yield now
+        moved = False
+        for factor in range(n_factors):
+            for _ in range(n_inner):
+                heading = _only(factor, now.gradient)
+                step = guess_step(problem, befores[factor], now, heading)
+                following = search(problem, now, heading, step)
+                if following.progress.step:
+                    befores[factor], now, moved = now, following, True
+                else:  # the other factors may still move
+                    spent = now.progress._replace(evaluations=following.progress.evaluations)
+                    now = now._replace(progress=spent)
+        if not moved:
+            now = now.stuck(now.progress.evaluations)
+
+
+def _only(factor: int, gradient: Point) -> Point:
+    """Steepest descent in one factor."""
+    return tuple(
+        -entry if position == factor else 0 * entry for position, entry in enumerate(gradient)
+    )

@@ -1,0 +1,68 @@
+"""Projected gradient descent, the method that the paper compares with."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from ilspace._typing import Array, Point
+from ilspace.backend import array_namespace
+from ilspace.optimizers.problem import Problem
+from ilspace.optimizers.result import Iterate, Progress
+from ilspace.optimizers.search import first_iterate
+
+
+def descend_projected(
+    problem: Problem,
+    start: Point,
+    *,
+    sufficient: float = 1e-4,
+    max_trials: int = 40,
+) -> Iterator[Iterate]:
+    """Yield iterates of projected gradient descent with backtracking, without end.
+
+    A step leaves the manifold along the Euclidean gradient and comes back by the nearest-point
+    projection; it is halved until the objective has decreased enough, and the next one begins
+    at twice its length.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to minimise, over a product of manifolds.
+    start : tuple of array
+        Where to begin.
+    sufficient : float, default=1e-4
+        Share of the decrease predicted by the Euclidean gradient that must be reached.
+    max_trials : int, default=40
+        Give up after so many halvings.
+
+    Yields
+    ------
+    Iterate
+        The start, then one a step.
+    """
+    manifold, step = problem.manifold, None
+    now = first_iterate(problem, start)
+    while True:
+        yield now
+        _, gradient = problem.objective(now.point)
+        evaluations = now.progress.evaluations + 1
+        square = sum(_square(entry) for entry in gradient)
+        step = 2 * step if step else 1 / math.sqrt(square) if square else 1.0
+        for _ in range(max_trials):
+            ambient = tuple(x - step * g for x, g in zip(now.point, gradient, strict=True))
+            seen = problem.evaluate(manifold.project(ambient))
+            evaluations += 1
+            moved = sum(_square(x - y) for x, y in zip(seen.point, now.point, strict=True))
+            if seen.is_finite and seen.value <= now.progress.value - sufficient * moved / step:
+                progress = Progress(seen.value, seen.gradient_norm, step, evaluations)
+                now = Iterate(seen.point, seen.gradient, None, progress)
+                break
+            step /= 2
+        else:
+            now = now.stuck(evaluations)
+
+
+def _square(entry: Array) -> float:
+    """Sum of the squares of an array's entries."""
+    return float(array_namespace(entry).sum(entry * entry))

@@ -1,0 +1,144 @@
+"""How far to go along a heading."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from ilspace._typing import Point
+from ilspace.backend import is_linalg_error
+from ilspace.optimizers.problem import Evaluation, Problem
+from ilspace.optimizers.result import Iterate, Progress
+
+
+def first_iterate(problem: Problem, start: Point) -> Iterate:
+    """Evaluate the start.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to minimise.
+    start : Point
+        Where to begin.
+
+    Returns
+    -------
+    Iterate
+        The start as an iterate.
+    """
+    seen = problem.evaluate(start)
+    return Iterate(
+        start, seen.gradient, None, Progress(seen.value, seen.gradient_norm, math.nan, 1)
+    )
+
+
+@dataclass(frozen=True)
+class Backtracking:
+    """Armijo's rule, both ways: shorten a step that is too long, lengthen one that is too short.
+
+    The next trial is the minimum of the parabola through what is known, kept within
+    `shortest_cut` and one half of the last. A first trial that decreases the objective by almost
+    all that its slope predicts has hardly begun to climb again: it is lengthened, up to tenfold
+    at a time, for as long as that pays. Value and gradient come together, so an accepted trial
+    costs nothing more.
+
+    Attributes
+    ----------
+    sufficient : float, default=1e-4
+        Share of the predicted decrease that must be reached.
+    straight : float, default=0.9
+        Share of the predicted decrease from which a first trial counts as too short.
+    longest : float, default=10
+        Greatest Riemannian length of a step; the retractions are accurate within it.
+    shortest_cut : float, default=0.1
+        A trial is cut to no less than this share of the one before.
+    max_trials : int, default=30
+        Give up after so many.
+    """
+
+    sufficient: float = 1e-4
+    straight: float = 0.9
+    longest: float = 10.0
+    shortest_cut: float = 0.1
+    max_trials: int = 30
+
+    def __call__(
+        self, problem: Problem, now: Iterate, heading: Point, step: float | None
+    ) -> Iterate:
+        """Walk along a heading.
+
+        Parameters
+        ----------
+        problem : Problem
+            What to minimise.
+        now : Iterate
+            Where we stand.
+        heading : Point
+            Descending tangent vector at ``now.point``.
+        step : float or None
+            First trial, as a multiple of `heading`; None for a step of length 1.
+
+        Returns
+        -------
+        Iterate
+            Where the walk ended; where it began, with step 0, if no acceptable step was found.
+        """
+        manifold, value = problem.manifold, now.progress.value
+        slope = float(manifold.inner(now.point, now.gradient, heading))
+        length = math.sqrt(max(float(manifold.inner(now.point, heading, heading)), 0.0))
+        if not (slope < 0 and 0 < length < math.inf):
+            return now.stuck(now.progress.evaluations)
+        limit = self.longest / length
+        step = trial = min(1 / length if step is None else step, limit)
+        evaluations = now.progress.evaluations
+        for _ in range(self.max_trials):
+            seen = self._look(problem, now.point, heading, step)
+            evaluations += 1
+            if seen is not None and self._is_enough(seen, now, self.sufficient * step * slope):
+                break
+            step *= self._cut(seen, value, step * slope)
+        else:
+            return now.stuck(evaluations)
+        # the first trial, or one that lengthened it: may it be too short?
+        while step == trial < limit and value - seen.value >= -self.straight * step * slope:
+            trial = min(step * self._growth(seen, value, step * slope), limit)
+            further = self._look(problem, now.point, heading, trial)
+            evaluations += 1
+            if further is not None and further.value < seen.value:
+                seen, step = further, trial
+        progress = Progress(seen.value, seen.gradient_norm, step, evaluations)
+        return Iterate(seen.point, seen.gradient, heading, progress)
+
+    def _look(
+        self, problem: Problem, point: Point, heading: Point, step: float
+    ) -> Evaluation | None:
+        manifold = problem.manifold
+        move = manifold.combine(step, heading, 0.0, heading)
+        try:
+            seen = problem.evaluate(manifold.retract(point, move))
+        except Exception as error:
+            if not is_linalg_error(error):
+                raise
+            return None  # too far: a matrix there is not definite, or not finite
+        return seen if seen.is_finite else None
+
+    def _is_enough(self, seen: Evaluation, now: Iterate, wanted: float) -> bool:
+        """Tell whether the objective fell as wanted; within rounding only the gradient can say."""
+        value = now.progress.value
+        if seen.value <= value + wanted:
+            return seen.value < value or seen.gradient_norm < now.progress.gradient_norm
+        return (
+            seen.value <= value + seen.rounding and seen.gradient_norm < now.progress.gradient_norm
+        )
+
+    def _growth(self, seen: Evaluation, value: float, predicted: float) -> float:
+        """Multiple of the last trial at which the same parabola is lowest."""
+        excess = seen.value - value - predicted
+        return min(-predicted / (2 * excess), 10.0) if excess > 0 else 10.0
+
+    def _cut(self, seen: Evaluation | None, value: float, predicted: float) -> float:
+        """Share of the last trial at which the parabola through three facts is lowest."""
+        if seen is None:
+            return self.shortest_cut
+        lowest = -predicted / (2 * (seen.value - value - predicted))
+        return min(max(lowest, self.shortest_cut), 0.5)

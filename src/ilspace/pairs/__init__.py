@@ -1,0 +1,7 @@
+"""Level 1: who is compared with whom."""
+
+from ilspace.pairs.sampled import SampledPairs, sample_pairs
+from ilspace.pairs.statistics import PairStatistics, pair_statistics
+from ilspace.pairs.tiles import AllPairs
+
+__all__ = ["AllPairs", "PairStatistics", "SampledPairs", "pair_statistics", "sample_pairs"]

@@ -1,0 +1,32 @@
+"""Importing the package does nothing else."""
+
+import subprocess
+import sys
+
+_OPTIONAL = ["torch", "cupy", "dask", "matplotlib", "plotly", "pandas", "typer", "rich", "skada"]
+
+_SCRIPT = f"""
+import sys
+import numpy as np
+import sklearn.cross_decomposition, sklearn.metrics  # they load pandas and rich where they can
+before = set(sys.modules)
+state = repr(np.random.get_state())
+config = sklearn.get_config()
+import ilspace
+assert repr(np.random.get_state()) == state
+assert sklearn.get_config() == config
+loaded = [name for name in {_OPTIONAL} if name in set(sys.modules) - before]
+assert not loaded, loaded
+from ilspace import *
+assert all(name in globals() for name in ilspace.__all__)
+assert ILSClassifier is ilspace.ILSClassifier
+"""
+
+
+def test_import_has_no_side_effect():
+    # -I: no user site, no PYTHONPATH, so the path is handed over by hand
+    script = f"import sys; sys.path[:] = {sys.path!r}\n{_SCRIPT}"
+    ended = subprocess.run(
+        [sys.executable, "-I", "-W", "error", "-c", script], capture_output=True, text=True
+    )
+    assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
