@@ -33,8 +33,8 @@ test test-slow: export MKL_NUM_THREADS := 1
 test: $(VENV)/.stamp-test ## Run the fast tests
 	$(BIN)/python -m pytest -n auto -m "not slow" $(ARGS)
 
-test-slow: $(VENV)/.stamp-test ## Run the long accuracy tests (skipped where data are missing)
-	$(BIN)/python -m pytest -n auto -m slow $(ARGS)
+test-slow: $(VENV)/.stamp-test ## Run the accuracy tests on real data; prints what they measure
+	$(BIN)/python -m pytest -n auto -m slow -rP $(ARGS)
 
 lint: $(VENV)/.stamp-lint ## Check format, style, types, layers and docstrings
 	$(BIN)/ruff format --check .

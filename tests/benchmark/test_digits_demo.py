@@ -151,7 +151,7 @@ def test_fit_is_never_given_new_rows_or_hidden_labels(monkeypatch):
     assert_array_equal(np.bincount(some_labels[1][some_labels[1] >= 0]), N_LABELS)
     assert [record.method for record in run.records] == [NO_ADAPTATION, ILS, *METHODS]
     for _, before, after in run.illustrations:
-        assert before.target.shape == after.target.shape == (SIZES.n_new, 20)
+        assert before.target.shape == after.target.shape == (SIZES.n_new, 30)
 
 
 def test_a_file_is_replaced_whole(tmp_path):

@@ -10,7 +10,14 @@ from scipy import sparse
 
 from ilspace._typing import Array, Manifold
 from ilspace.adapters._base import DomainRows, take_rows
-from ilspace.adapters.starts import STARTS, StartingDomain, given_start, kissme, shared_class_means
+from ilspace.adapters.starts import (
+    FILLING_AXES,
+    STARTS,
+    StartingDomain,
+    given_start,
+    kissme,
+    shared_class_means,
+)
 from ilspace.backend import is_foreign, like, to_numpy
 from ilspace.manifolds import SPD, Euclidean, Product, Stiefel
 from ilspace.objective import DomainData, ILSObjective
@@ -21,8 +28,11 @@ from ilspace.scale import RowSpace, row_space
 _FIRST_SLACK = 0.1
 """Slack of each pair at the start, a tenth of the margin."""
 
-DEFAULT_COMPONENTS = 20
-"""Dimension of the latent space in the paper's experiments."""
+DEFAULT_COMPONENTS = 30
+"""Dimension of the latent space for domains of the same columns; the paper has 20."""
+
+DEFAULT_COMPONENTS_ACROSS = 20
+"""For domains of different columns, where no more than the classes can be aligned."""
 
 
 @dataclass(frozen=True)
@@ -128,12 +138,15 @@ def assemble(
         Ready to solve.
     """
     rows = tuple(_working_rows(domain.X) for domain in domains)
-    n_axes = DEFAULT_COMPONENTS if n_components is None else n_components
+    default = DEFAULT_COMPONENTS if shares_features else DEFAULT_COMPONENTS_ACROSS
+    n_axes = n_components or default
+    if not shares_features or (isinstance(start, str) and start == "class-means"):
+        n_axes = max(n_axes, FILLING_AXES)
     spaces = tuple(
         row_space(each, domain.weights, n_axes=n_axes, reduce=reduce)
         for each, domain in zip(rows, domains, strict=True)
     )
-    p = _check_components(n_components, spaces, shares_features)
+    p = _check_components(n_components, default, spaces, shares_features)
     bases, gain = _starting_bases(start, domains, rows, spaces, p, shares_features)
     spaces = tuple(space.joined(basis) for space, basis in zip(spaces, bases, strict=True))
 
@@ -191,7 +204,7 @@ def _working_rows(X: Array) -> Array:
     return X.astype(np.float64, copy=False) if not sparse.issparse(X) else X.astype(np.float64)
 
 
-def _check_components(n_components: int | None, spaces, shares_features: bool) -> int:
+def _check_components(n_components: int | None, default: int, spaces, shares_features: bool) -> int:
     """Settle the dimension of the latent space."""
     for name, space in zip(("source", "target"), spaces, strict=False):
         if space.rank == 0:
@@ -202,7 +215,7 @@ def _check_components(n_components: int | None, spaces, shares_features: bool) -
     # a shared start lies in the target's span; separate ones need room in each
     rank = spaces[-1].rank if shares_features else min(space.rank for space in spaces)
     if n_components is None:
-        return min(DEFAULT_COMPONENTS, rank)
+        return min(default, rank)
     if n_components > rank:
         raise ValueError(
             f"n_components must be at most {rank}, the rank of the centred rows, but is "

@@ -29,7 +29,7 @@ class ILSClassifier(NearestClassifier, ILSTransformer):
         columns, None otherwise.
     trade_off : float, default=1.0
         Weight of the discrepancy between the domains.
-    metric_weight : float, default=10.0
+    metric_weight : float, default=20.0
         Weight of the regulariser that keeps the metric near the identity.
     source_anchor, target_anchor : float, default=1.0 and 40.0
         Weights that hold the projections near their start.
@@ -56,9 +56,9 @@ class ILSClassifier(NearestClassifier, ILSTransformer):
         How fast source projection, target projection, metric and slacks move.
     max_iter : int, default=200
         Most iterations.
-    tol : float, default=1e-4
+    tol : float, default=1e-3
         Stop once the objective decreases by less than this share an iteration.
-    patience : int, default=5
+    patience : int, default=3
         Iterations that `tol` looks back over.
     reduce : bool, default=True
         Whether to optimise in the span of the rows.
@@ -102,7 +102,7 @@ class ILSClassifier(NearestClassifier, ILSTransformer):
         *,
         source_vote="auto",
         trade_off=1.0,
-        metric_weight=10.0,
+        metric_weight=20.0,
         source_anchor=1.0,
         target_anchor=40.0,
         margin_scale=5.0,
@@ -116,8 +116,8 @@ class ILSClassifier(NearestClassifier, ILSTransformer):
         retraction="qr",
         mobility=None,
         max_iter=200,
-        tol=1e-4,
-        patience=5,
+        tol=1e-3,
+        patience=3,
         reduce=True,
         random_state=None,
         verbose=0,

@@ -45,6 +45,9 @@ class StartingDomain:
     weights: np.ndarray | None
 
 
+FILLING_AXES = 512
+"""Leading axes that :func:`class_means` looks at; finding more would take long."""
+
 Start = Callable[[tuple[StartingDomain, ...], int], tuple[Array, ...]]
 """Takes the domains and the number of components; returns one orthonormal basis a domain."""
 
@@ -140,8 +143,9 @@ def class_means(domains: tuple[StartingDomain, ...], n_components: int) -> tuple
     r"""Principal axes of the target; the source is turned so that the class means agree.
 
     For domains of different columns. The source basis is the polar factor of
-    :math:`\bar X_s^\top\bar X_tW_t`, the product of the class means, plus a little of the leading
-    source axes, since the product has a rank below the number of classes.
+    :math:`\bar X_s^\top\bar X_tW_t`, the product of the class means. Its rank is below the number
+    of classes, so a little of some source axes is added. Nothing relates those to the target:
+    they are taken where the source varies least, and then hardly add to distances across domains.
 
     Parameters
     ----------
@@ -162,7 +166,8 @@ def class_means(domains: tuple[StartingDomain, ...], n_components: int) -> tuple
     cross = source.space.lift(cross)
     xp = array_namespace(cross)
     size = float(xp.linalg.vector_norm(cross))
-    axes = source.space.axes[:, :n_components]
+    last = min(source.space.axes.shape[1], FILLING_AXES)
+    axes = source.space.axes[:, max(last - n_components, 0) : last]
     if axes.shape[1] < n_components:  # only where the columns are shared, else there are enough
         axes = xp.concat([axes, target_basis[:, axes.shape[1] :]], axis=1)
     basis = Stiefel(cross.shape[0], n_components).project(cross / (size or 1.0) + 1e-3 * axes)
