@@ -43,8 +43,8 @@ class Manifold(Protocol):
         """Carry the tangent vector `u` at `x` to the tangent space at `y`."""
         ...
 
-    def combine(self, a: float, u: Point, b: float, v: Point) -> Point:
-        """Linear combination ``a u + b v`` of two tangent vectors of one space."""
+    def combine(self, a: float, u: Point, b: float = 0.0, v: Point | None = None) -> Point:
+        """Linear combination ``a u + b v`` of tangent vectors of one space; ``a u`` without `v`."""
         ...
 
     def project(self, x: Point) -> Point:

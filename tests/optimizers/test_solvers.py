@@ -200,7 +200,7 @@ def test_alternation_leaves_the_other_factors_when_one_cannot_move():
 
     problem = Problem(Product((Euclidean((2,)), Euclidean((2,)))), objective)
     start = (np.ones(2), np.ones(2))
-    solution = drive(alternate(problem, start), tol=0.0, gradient_tol=0.0, max_iter=4)
+    solution = drive(alternate(problem, start), tol=0.0, gradient_tol=0.0, max_iter=20)
     np.testing.assert_array_equal(solution.point[0], start[0])
     np.testing.assert_allclose(solution.point[1], 0, atol=1e-6)
     assert solution.history[1].step > 0

@@ -1,6 +1,7 @@
 """Level 0: the only place that knows array libraries exist."""
 
 from ilspace.backend.linalg import (
+    dot,
     identity,
     inverse,
     is_linalg_error,
@@ -22,6 +23,7 @@ from ilspace.backend.random import as_generator
 __all__ = [
     "array_namespace",
     "as_generator",
+    "dot",
     "identity",
     "inverse",
     "is_foreign",

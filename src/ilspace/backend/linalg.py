@@ -28,6 +28,23 @@ def is_linalg_error(error: Exception) -> bool:
     return type(error).__name__ in ("LinAlgError", "_LinAlgError")
 
 
+def dot(a: Array, b: Array) -> Array:
+    """Sum of the products of the entries of two arrays.
+
+    Parameters
+    ----------
+    a, b : array of one shape
+        The arrays.
+
+    Returns
+    -------
+    array of shape ()
+        The sum.
+    """
+    xp = array_namespace(a)
+    return xp.vecdot(xp.reshape(a, (-1,)), xp.reshape(b, (-1,)))
+
+
 def symmetric_part(a: Array) -> Array:
     r"""Symmetric part of a square matrix, :math:`(A + A^\top) / 2`.
 
@@ -49,12 +66,12 @@ def logdet(a: Array) -> Array:
 
     Parameters
     ----------
-    a : array of shape (p, p)
-        Symmetric positive definite.
+    a : array of shape (..., p, p)
+        Symmetric positive definite, or a stack of such.
 
     Returns
     -------
-    array of shape ()
+    array of shape (...)
         The logarithm; NaN, and no exception, where the determinant is not positive, so that a
         line search can step back.
     """
@@ -68,12 +85,12 @@ def inverse(a: Array) -> Array:
 
     Parameters
     ----------
-    a : array of shape (p, p)
-        Regular.
+    a : array of shape (..., p, p)
+        Regular, or a stack of such.
 
     Returns
     -------
-    array of shape (p, p)
+    array of shape (..., p, p)
         Its inverse.
     """
     return array_namespace(a).linalg.inv(a)
@@ -146,7 +163,7 @@ def principal_axes(a: Array, n_axes: int | None = None) -> tuple[Array, Array]:
     # LAPACK through SciPy: divide and conquer where many axes are wanted, and relatively robust
     # representations, which can stop early, where only a few are
     if wanted > size // 4 or size < 256:
-        values, vectors = scipy_linalg.eigh(a, driver="evd", check_finite=False)
+        values, vectors = np.linalg.eigh(a)
     else:
         few = (size - wanted, size - 1)
         values, vectors = scipy_linalg.eigh(a, subset_by_index=few, check_finite=False)

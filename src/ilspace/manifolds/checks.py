@@ -148,10 +148,10 @@ def check_retraction(
         Largest violation allowed, relative to the points.
     """
     u = _unit(manifold, x, rng)
-    nothing = manifold.combine(0.0, u, 0.0, u)
+    nothing = manifold.combine(0.0, u)
     _agree(manifold.retract(x, nothing), x, manifold, "retracting 0 stays", tol)
     for length in (0.1, 1.0, 5.0):
-        y = manifold.retract(x, manifold.combine(length, u, 0.0, u))
+        y = manifold.retract(x, manifold.combine(length, u))
         _agree(manifold.project(y), y, manifold, f"a step of length {length} stays on", tol)
     gaps = [_size(_beyond_first_order(manifold, x, u, step)) for step in _STEPS]
     _order_at_least(2.0, gaps, _size(x), manifold, "retract agrees to first order")
@@ -370,7 +370,7 @@ def _unit(manifold: Manifold, x: Point, rng: np.random.Generator) -> Point:
 
 def _beyond_first_order(manifold: Manifold, x: Point, u: Point, step: float) -> Point:
     """Compute R_x(t u) - x - t u; points and vectors have the same shape, so combine does it."""
-    moved = manifold.retract(x, manifold.combine(step, u, 0.0, u))
+    moved = manifold.retract(x, manifold.combine(step, u))
     return manifold.combine(1.0, manifold.combine(1.0, moved, -1.0, x), -step, u)
 
 

@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 
 from ilspace._typing import Array
-from ilspace.backend import array_namespace
+from ilspace.backend import dot
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Euclidean:
 
     def inner(self, x: Array, u: Array, v: Array) -> Array:
         """Sum of products."""
-        return array_namespace(u).sum(u * v)
+        return dot(u, v)
 
     def to_tangent(self, x: Array, g: Array) -> Array:
         """Every vector is tangent."""
@@ -48,9 +48,9 @@ class Euclidean:
         """Vectors look the same everywhere."""
         return u
 
-    def combine(self, a: float, u: Array, b: float, v: Array) -> Array:
-        """Linear combination of two tangent vectors."""
-        return a * u + b * v
+    def combine(self, a: float, u: Array, b: float = 0.0, v: Array | None = None) -> Array:
+        """Linear combination of one or two tangent vectors."""
+        return a * u if v is None else a * u + b * v
 
     def project(self, x: Array) -> Array:
         """Every array is a point."""

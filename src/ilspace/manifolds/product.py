@@ -68,8 +68,12 @@ class Product:
         """Transport factor by factor."""
         return self._each("transport", x, y, u)
 
-    def combine(self, a: float, u: Point, b: float, v: Point) -> Point:
+    def combine(self, a: float, u: Point, b: float = 0.0, v: Point | None = None) -> Point:
         """Linear combination, factor by factor."""
+        if v is None:
+            return tuple(
+                factor.combine(a, entry) for factor, entry in zip(self.factors, u, strict=True)
+            )
         return tuple(
             factor.combine(a, first, b, second)
             for factor, first, second in zip(self.factors, u, v, strict=True)

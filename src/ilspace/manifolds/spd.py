@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ilspace._typing import Array
-from ilspace.backend import array_namespace, inverse, spectral_map, symmetric_part
+from ilspace.backend import array_namespace, dot, inverse, spectral_map, symmetric_part
 
 
 @dataclass(frozen=True)
@@ -38,7 +38,7 @@ class SPD:
     def inner(self, x: Array, u: Array, v: Array) -> Array:
         """Affine-invariant inner product."""
         inverted = inverse(x)
-        return array_namespace(x).sum((inverted @ u) * (v @ inverted))
+        return dot(inverted @ u, v @ inverted)
 
     def to_tangent(self, x: Array, g: Array) -> Array:
         """Symmetric part."""
@@ -63,9 +63,9 @@ class SPD:
         change = xp.linalg.cholesky(y) @ inverse(xp.linalg.cholesky(x))
         return symmetric_part(change @ u @ change.mT)
 
-    def combine(self, a: float, u: Array, b: float, v: Array) -> Array:
-        """Linear combination of two tangent vectors."""
-        return a * u + b * v
+    def combine(self, a: float, u: Array, b: float = 0.0, v: Array | None = None) -> Array:
+        """Linear combination of one or two tangent vectors."""
+        return a * u if v is None else a * u + b * v
 
     def project(self, x: Array) -> Array:
         """Raise the eigenvalues that are too small to the floor."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ilspace._typing import Array
-from ilspace.backend import array_namespace, inverse, spectral_map, symmetric_part
+from ilspace.backend import array_namespace, dot, inverse, spectral_map, symmetric_part
 
 
 @dataclass(frozen=True)
@@ -42,7 +42,7 @@ class Stiefel:
 
     def inner(self, x: Array, u: Array, v: Array) -> Array:
         """Trace inner product."""
-        return array_namespace(u).sum(u * v)
+        return dot(u, v)
 
     def to_tangent(self, x: Array, g: Array) -> Array:
         """Remove the part that would change the lengths and angles of the columns."""
@@ -65,9 +65,9 @@ class Stiefel:
         """Project onto the tangent space at `y`."""
         return self.to_tangent(y, u)
 
-    def combine(self, a: float, u: Array, b: float, v: Array) -> Array:
-        """Linear combination of two tangent vectors."""
-        return a * u + b * v
+    def combine(self, a: float, u: Array, b: float = 0.0, v: Array | None = None) -> Array:
+        """Linear combination of one or two tangent vectors."""
+        return a * u if v is None else a * u + b * v
 
     def project(self, x: Array) -> Array:
         """Polar factor of any matrix of full column rank, by its singular vectors."""

@@ -45,10 +45,8 @@ class SmoothHinge:
         """
         xp = array_namespace(violation)
         scaled = self.sharpness * violation
-        decay = xp.exp(-xp.abs(scaled))  # in (0, 1]: cannot overflow
-        grown = 1 + decay
-        positive = scaled > 0
-        # log(1 + decay) is exact to one rounding of 1, as is all that its sum needs
-        value = xp.where(positive, scaled, xp.zeros_like(scaled)) + xp.log(grown)
-        slope = xp.where(positive, xp.ones_like(decay), decay) / grown
-        return value / self.sharpness, slope
+        # one tanh gives both, and cannot overflow: σ(s) = (1 + tanh(s/2)) / 2, and
+        # log(1 + e^s) = max(s, 0) - log((1 + |tanh(s/2)|) / 2)
+        bent = xp.tanh(scaled / 2)
+        value = xp.maximum(scaled, xp.zeros_like(scaled)) - xp.log((1 + xp.abs(bent)) / 2)
+        return value / self.sharpness, (1 + bent) / 2

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ilspace._typing import Array
-from ilspace.backend import array_namespace, identity
+from ilspace.backend import array_namespace, dot, identity
 from ilspace.objective.discrepancy import stein_divergence
 
 
@@ -75,4 +75,4 @@ def anchor_penalty(projection: Array, anchor: Array) -> tuple[Array, Array]:
     """
     p = projection.shape[1]
     offset = projection - anchor
-    return array_namespace(offset).sum(offset * offset) / p, offset * (2 / p)
+    return dot(offset, offset) / p, offset * (2 / p)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ilspace._typing import Point
-from ilspace.optimizers.descend import guess_step
 from ilspace.optimizers.problem import Problem
 from ilspace.optimizers.result import Iterate
 from ilspace.optimizers.search import Backtracking, first_iterate
@@ -40,19 +39,21 @@ def alternate(
         The start, then one a round.
     """
     search = search or Backtracking()
-    n_factors = len(start)
     now = first_iterate(problem, start)
-    befores: list[Iterate | None] = [None] * n_factors
+    lasts: list[dict[str, float]] = [{} for _ in start]
     while True:
         yield now
         moved = False
-        for factor in range(n_factors):
+        for factor in range(len(start)):
             for _ in range(n_inner):
                 heading = _only(factor, now.gradient)
-                step = guess_step(problem, befores[factor], now, heading)
-                following = search(problem, now, heading, step)
+                following = search(problem, now, heading, **lasts[factor])
                 if following.progress.step:
-                    befores[factor], now, moved = now, following, True
+                    lasts[factor] = {
+                        "decrease": now.progress.value - following.progress.value,
+                        "last_step": following.progress.step,
+                    }
+                    now, moved = following, True
                 else:  # the other factors may still move
                     spent = now.progress._replace(evaluations=following.progress.evaluations)
                     now = now._replace(progress=spent)

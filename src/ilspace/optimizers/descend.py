@@ -11,34 +11,6 @@ from ilspace.optimizers.result import Iterate
 from ilspace.optimizers.search import Backtracking, first_iterate
 
 
-def guess_step(
-    problem: Problem, before: Iterate | None, now: Iterate, heading: Point
-) -> float | None:
-    """First trial that would decrease the objective as much as the last step did.
-
-    Parameters
-    ----------
-    problem : Problem
-        What to minimise.
-    before : Iterate or None
-        The iterate before, None at the start.
-    now : Iterate
-        Where we stand.
-    heading : Point
-        Where we go.
-
-    Returns
-    -------
-    float or None
-        A multiple of `heading`; None at the start, where nothing is known.
-    """
-    if before is None:
-        return None
-    slope = float(problem.manifold.inner(now.point, now.gradient, heading))
-    decrease = before.progress.value - now.progress.value
-    return 2 * decrease / -slope if slope < 0 < decrease else None
-
-
 def advance(
     problem: Problem,
     before: Iterate | None,
@@ -69,11 +41,17 @@ def advance(
         The next one; the same point with step 0 if there was no way down.
     """
     heading = direction(problem.manifold, before, now)
-    step = getattr(direction, "natural_step", None) or guess_step(problem, before, now, heading)
-    following = search(problem, now, heading, step)
+    following = search(
+        problem,
+        now,
+        heading,
+        getattr(direction, "natural_step", None),
+        decrease=0.0 if before is None else before.progress.value - now.progress.value,
+        last_step=0.0 if before is None else now.progress.step,
+    )
     if following.progress.step == 0 and direction is not steepest:
         downhill = steepest(problem.manifold, before, now)
-        following = search(problem, following, downhill, None)
+        following = search(problem, following, downhill)
     return following
 
 

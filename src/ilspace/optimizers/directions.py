@@ -29,7 +29,7 @@ def steepest(manifold: Manifold, before: Iterate | None, now: Iterate) -> Point:
     Point
         The heading, tangent at ``now.point``.
     """
-    return manifold.combine(-1.0, now.gradient, 0.0, now.gradient)
+    return manifold.combine(-1.0, now.gradient)
 
 
 def polak_ribiere(manifold: Manifold, before: Iterate | None, now: Iterate) -> Point:
@@ -38,7 +38,7 @@ def polak_ribiere(manifold: Manifold, before: Iterate | None, now: Iterate) -> P
     .. math:: \beta = \max\Bigl(0,
        \frac{\langle g, g - \mathcal T g_-\rangle}{\|g_-\|^2}\Bigr)
 
-    A heading that would not descend is replaced by the steepest one.
+    Where the heading would not descend, the search refuses it and the steepest one is tried.
 
     Parameters
     ----------
@@ -64,10 +64,7 @@ def polak_ribiere(manifold: Manifold, before: Iterate | None, now: Iterate) -> P
     if beta <= 0:
         return downhill
     heading = manifold.transport(before.point, now.point, now.heading)
-    heading = manifold.combine(1.0, downhill, beta, heading)
-    if float(manifold.inner(now.point, now.gradient, heading)) >= -1e-10 * square:
-        return downhill
-    return heading
+    return manifold.combine(1.0, downhill, beta, heading)
 
 
 class LimitedMemory:
@@ -108,7 +105,7 @@ class LimitedMemory:
             self._remember(manifold, before, now)
         if not self._steps:
             heading = steepest(manifold, before, now)
-            return manifold.combine(1 / max(now.progress.gradient_norm, 1.0), heading, 0.0, heading)
+            return manifold.combine(1 / max(now.progress.gradient_norm, 1.0), heading)
 
         def inner(u: Point, v: Point) -> float:
             return float(manifold.inner(now.point, u, v))
@@ -120,18 +117,18 @@ class LimitedMemory:
             shares.append(share)
         _, change, curvature = self._steps[-1]
         scale = curvature / inner(change, change)
-        heading = manifold.combine(scale, heading, 0.0, heading)
+        heading = manifold.combine(scale, heading)
         for (step, change, curvature), share in zip(self._steps, reversed(shares), strict=True):
             share -= inner(change, heading) / curvature
             heading = manifold.combine(1.0, heading, share, step)
-        return manifold.combine(-1.0, heading, 0.0, heading)
+        return manifold.combine(-1.0, heading)
 
     def _remember(self, manifold: Manifold, before: Iterate, now: Iterate) -> None:
         def carry(vector: Point) -> Point:
             return manifold.transport(before.point, now.point, vector)
 
         kept = [(carry(step), carry(change)) for step, change, _ in self._steps]
-        step = carry(manifold.combine(now.progress.step, now.heading, 0.0, now.heading))
+        step = carry(manifold.combine(now.progress.step, now.heading))
         kept.append((step, manifold.combine(1.0, now.gradient, -1.0, carry(before.gradient))))
         self._steps.clear()
         for step, change in kept:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from ilspace._typing import Array, Point
-from ilspace.backend import array_namespace
+from ilspace.backend import dot
 from ilspace.optimizers.problem import Problem
 from ilspace.optimizers.result import Iterate, Progress
 from ilspace.optimizers.search import first_iterate
@@ -65,4 +65,4 @@ def descend_projected(
 
 def _square(entry: Array) -> float:
     """Sum of the squares of an array's entries."""
-    return float(array_namespace(entry).sum(entry * entry))
+    return float(dot(entry, entry))

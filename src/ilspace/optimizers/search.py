@@ -48,6 +48,11 @@ class Backtracking:
         Share of the predicted decrease that must be reached.
     straight : float, default=0.9
         Share of the predicted decrease from which a first trial counts as too short.
+    steep : float, default=1e-10
+        Cosine, with the gradient, from which a heading counts as descending.
+    change : float, default=1.5
+        Greatest ratio of a first trial to the last step: the curvature along headings of
+        conjugate gradient changes little, while their decreases jump.
     longest : float, default=10
         Greatest Riemannian length of a step; the retractions are accurate within it.
     shortest_cut : float, default=0.1
@@ -58,12 +63,21 @@ class Backtracking:
 
     sufficient: float = 1e-4
     straight: float = 0.9
+    steep: float = 1e-10
+    change: float = 1.5
     longest: float = 10.0
     shortest_cut: float = 0.1
     max_trials: int = 30
 
     def __call__(
-        self, problem: Problem, now: Iterate, heading: Point, step: float | None
+        self,
+        problem: Problem,
+        now: Iterate,
+        heading: Point,
+        step: float | None = None,
+        *,
+        decrease: float = 0.0,
+        last_step: float = 0.0,
     ) -> Iterate:
         """Walk along a heading.
 
@@ -75,8 +89,12 @@ class Backtracking:
             Where we stand.
         heading : Point
             Descending tangent vector at ``now.point``.
-        step : float or None
-            First trial, as a multiple of `heading`; None for a step of length 1.
+        step : float, optional
+            First trial, as a multiple of `heading`.
+        decrease, last_step : float, default=0
+            What the last step achieved, and its multiple. Where no `step` is given the first
+            trial is one that may achieve as much again, not far from the last; without either, a
+            step of length 1.
 
         Returns
         -------
@@ -86,10 +104,15 @@ class Backtracking:
         manifold, value = problem.manifold, now.progress.value
         slope = float(manifold.inner(now.point, now.gradient, heading))
         length = math.sqrt(max(float(manifold.inner(now.point, heading, heading)), 0.0))
-        if not (slope < 0 and 0 < length < math.inf):
+        steep = self.steep * now.progress.gradient_norm * length
+        if not (slope < -steep and 0 < length < math.inf):
             return now.stuck(now.progress.evaluations)
+        if step is None:
+            step = 2 * decrease / -slope if decrease > 0 else 1 / length
+            if last_step > 0:
+                step = min(max(step, last_step / self.change), last_step * self.change)
         limit = self.longest / length
-        step = trial = min(1 / length if step is None else step, limit)
+        step = trial = min(step, limit)
         evaluations = now.progress.evaluations
         for _ in range(self.max_trials):
             seen = self._look(problem, now.point, heading, step)
@@ -104,7 +127,8 @@ class Backtracking:
             trial = min(step * self._growth(seen, value, step * slope), limit)
             further = self._look(problem, now.point, heading, trial)
             evaluations += 1
-            if further is not None and further.value < seen.value:
+            wanted = min(seen.value, value + self.sufficient * trial * slope)
+            if further is not None and further.value < wanted:
                 seen, step = further, trial
         progress = Progress(seen.value, seen.gradient_norm, step, evaluations)
         return Iterate(seen.point, seen.gradient, heading, progress)
@@ -113,7 +137,7 @@ class Backtracking:
         self, problem: Problem, point: Point, heading: Point, step: float
     ) -> Evaluation | None:
         manifold = problem.manifold
-        move = manifold.combine(step, heading, 0.0, heading)
+        move = manifold.combine(step, heading)
         try:
             seen = problem.evaluate(manifold.retract(point, move))
         except Exception as error:

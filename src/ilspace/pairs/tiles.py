@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ilspace._typing import Array, Hinge, PairSum
-from ilspace.backend import array_namespace, identity, like
+from ilspace.backend import array_namespace, dot, identity, like
 
 _MOST_ROWS_KEPT = 1024
 """Up to so many rows the signs and weights of all tiles are kept, in 24 MiB at most."""
@@ -128,7 +128,7 @@ class AllPairs:
             signs, weights, forces = self._kept[position] if self._kept else self._tile(i, j)
             losses, slopes = hinge(signs * (left[rows, :] @ right[columns, :].mT))
             slopes = forces * slopes
-            part = xp.vecdot(xp.reshape(losses, (-1,)), xp.reshape(weights, (-1,)))
+            part = dot(losses, weights)
             products[i] = products[i] + slopes @ right[columns, : p + 1]
             if i == j:  # both halves are there, and each unordered pair twice
                 total = total + part / 2
