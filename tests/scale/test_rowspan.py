@@ -239,7 +239,15 @@ def test_weighted_mean_of_sparse_rows():
 
 
 def shared_start_problem(
-    *, reduce, retraction, shrinkage, supervised, seed=0, p=4, anchor_weights=(1.0, 4.0)
+    *,
+    reduce,
+    retraction,
+    shrinkage,
+    supervised,
+    leading=False,
+    seed=0,
+    p=4,
+    anchor_weights=(1.0, 4.0),
 ):
     """An anchored ILS problem from a shared start: 30 source rows, 50 target rows, 60 columns.
 
@@ -251,7 +259,10 @@ def shared_start_problem(
     source = centres[source_codes] + rng.standard_normal((30, 60)) / 3 + 1.0
     target = centres[target_codes] + rng.standard_normal((50, 60)) / 3 + 0.2 * rng.random(60)
     labelled = target[:9] if supervised else target[:0]
-    spaces = [row_space(each, n_axes=p, reduce=reduce) for each in (source, target)]
+    spaces = [
+        row_space(source, n_axes=p, reduce=reduce),
+        row_space(target, n_axes=p, reduce=reduce, leading=leading),
+    ]
     start = row_space(target, n_axes=p).axes[:, :p]
     spaces = [space.joined(start) for space in spaces]
     domains = tuple(
@@ -271,15 +282,19 @@ def shared_start_problem(
     return spaces, Problem(manifold, objective), point
 
 
-@pytest.mark.parametrize("supervised", [False, True])
+@pytest.mark.parametrize(("supervised", "leading"), [(False, False), (False, True), (True, False)])
 @pytest.mark.parametrize("shrinkage", [0.0, 0.1])
 @pytest.mark.parametrize("retraction", ["qr", "polar"])
-def test_reduction_is_the_full_run_in_fewer_numbers(retraction, shrinkage, supervised):
+def test_reduction_is_the_full_run_in_fewer_numbers(retraction, shrinkage, supervised, leading):
     stop = {"tol": 0.0, "gradient_tol": 0.0, "max_iter": 30}
     runs = []
     for reduce in (True, False):
         spaces, problem, start = shared_start_problem(
-            reduce=reduce, retraction=retraction, shrinkage=shrinkage, supervised=supervised
+            reduce=reduce,
+            retraction=retraction,
+            shrinkage=shrinkage,
+            supervised=supervised,
+            leading=leading and reduce,
         )
         solution = solve(problem, start, **stop)
         *projections, metric = solution.point
@@ -288,6 +303,7 @@ def test_reduction_is_the_full_run_in_fewer_numbers(retraction, shrinkage, super
     (short, small), (long, large) = runs
     assert short.n_iter == long.n_iter == 30
     assert np.shape(short.point[0])[0] < np.shape(long.point[0])[0] == 60
+    assert np.shape(short.point[1])[0] == (4 if leading else 49)
     assert short.history[-1].value < short.history[0].value - 1e-3
     values = [each.value for each in long.history]
     assert [each.value for each in short.history] == pytest.approx(values, rel=1e-8)

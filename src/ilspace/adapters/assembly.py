@@ -142,8 +142,15 @@ def assemble(
     n_axes = n_components or default
     if not shares_features or (isinstance(start, str) and start == "class-means"):
         n_axes = max(n_axes, FILLING_AXES)
+    on_target_axes = shares_features and isinstance(start, str) and start in ("auto", "target-pca")
     spaces = tuple(
-        row_space(each, domain.weights, n_axes=n_axes, reduce=reduce)
+        row_space(
+            each,
+            domain.weights,
+            n_axes=n_axes,
+            reduce=reduce,
+            leading=on_target_axes and len(domain.labelled) == 0,
+        )
         for each, domain in zip(rows, domains, strict=True)
     )
     p = _check_components(n_components, default, spaces, shares_features)

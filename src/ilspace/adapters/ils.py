@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ilspace.adapters._base import DomainRows
 from ilspace.adapters._latent import LatentAdapter, as_dtype
-from ilspace.adapters.assembly import assemble
+from ilspace.adapters.assembly import Assembly, assemble
 from ilspace.adapters.progress import reporter, warn_unless_successful
 from ilspace.adapters.starts import STARTS
-from ilspace.backend import array_namespace, as_generator, spectral_map
-from ilspace.optimizers import SOLVERS, solve
+from ilspace.backend import array_namespace, as_generator, one_thread, spectral_map
+from ilspace.optimizers import SOLVERS, Solution, solve
 
 _PAPER = {
     "pairs": "sampled",
@@ -284,6 +286,19 @@ class ILSTransformer(LatentAdapter):
         """
         self.classes_, domains = self._check_domains(X, y, Xt, yt, sample_domain, sample_weight)
         self._check_combination()
+        with one_thread() if _is_small(domains) else nullcontext():
+            assembly, solution = self._learn(domains)
+        if not np.isfinite(solution.history[0].value):
+            raise ValueError(
+                "The objective must be finite at the start, but is not: the rows are too large or "
+                "too different in scale; scale the columns alike, or raise shrinkage."
+            )
+        self._store(assembly, solution, domains)
+        if self.max_iter:
+            warn_unless_successful(solution, type(self).__name__)
+        return self
+
+    def _learn(self, domains: tuple[DomainRows, ...]) -> tuple[Assembly, Solution]:
         assembly = assemble(
             domains,
             n_components=self.n_components,
@@ -303,7 +318,6 @@ class ILSTransformer(LatentAdapter):
             mobility=self.mobility,
             rng=as_generator(self.random_state),
         )
-        name = type(self).__name__
         solution = solve(
             assembly.problem,
             assembly.start,
@@ -311,17 +325,9 @@ class ILSTransformer(LatentAdapter):
             tol=self.tol,
             patience=self.patience,
             max_iter=self.max_iter,
-            on_step=reporter(self.verbose, self.callback, name),
+            on_step=reporter(self.verbose, self.callback, type(self).__name__),
         )
-        if not np.isfinite(solution.history[0].value):
-            raise ValueError(
-                "The objective must be finite at the start, but is not: the rows are too large or "
-                "too different in scale; scale the columns alike, or raise shrinkage."
-            )
-        self._store(assembly, solution, domains)
-        if self.max_iter:
-            warn_unless_successful(solution, name)
-        return self
+        return assembly, solution
 
     def _check_combination(self) -> None:
         if self.slack_weight is not None and self.pairs != "sampled":
@@ -359,3 +365,10 @@ class ILSTransformer(LatentAdapter):
         root = spectral_map(metric, array_namespace(metric).sqrt)
         self._source_map = as_dtype(self.source_scale_ * source @ root, dtype)
         self._target_map = as_dtype(self.target_scale_ * target @ root, dtype)
+
+
+def _is_small(domains: tuple[DomainRows, ...]) -> bool:
+    """Tell whether all matrices are too small for several threads to pay."""
+    n_labelled = sum(len(domain.labelled) for domain in domains)
+    products = (n * d * min(n, d) for n, d in (domain.X.shape for domain in domains))
+    return n_labelled <= 512 and max(products) <= 2**32

@@ -19,6 +19,7 @@ from ilspace.backend.namespace import (
     to_numpy,
 )
 from ilspace.backend.random import as_generator
+from ilspace.backend.threads import one_thread
 
 __all__ = [
     "array_namespace",
@@ -30,6 +31,7 @@ __all__ = [
     "is_linalg_error",
     "like",
     "logdet",
+    "one_thread",
     "principal_axes",
     "spacing",
     "spectral_map",

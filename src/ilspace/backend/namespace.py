@@ -5,12 +5,31 @@ from __future__ import annotations
 import math
 
 import array_api_compat
+import array_api_compat.numpy as numpy_namespace
 import numpy as np
-from array_api_compat import array_namespace
 
-from ilspace._typing import Array
+from ilspace._typing import Array, Namespace
 
 __all__ = ["array_namespace", "is_foreign", "like", "spacing", "to_numpy"]
+
+
+def array_namespace(array: Array) -> Namespace:
+    """Module whose functions work on an array.
+
+    Parameters
+    ----------
+    array : array
+        An array of any library that follows the standard.
+
+    Returns
+    -------
+    module
+        NumPy, PyTorch and others in the standard's spelling.
+    """
+    # asked some fifty times an iteration, so the usual answer comes first
+    if type(array) is np.ndarray:
+        return numpy_namespace
+    return array_api_compat.array_namespace(array)
 
 
 def is_foreign(array: object) -> bool:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections import deque
+from dataclasses import dataclass, field
 
 from ilspace._typing import Array
 from ilspace.backend import array_namespace, dot, inverse, spectral_map, symmetric_part
@@ -30,15 +31,30 @@ class SPD:
     p: int
     floor: float = 1e-8
 
+    _frames: deque = field(
+        default_factory=lambda: deque(maxlen=2), init=False, repr=False, compare=False
+    )
+
+    def _frame(self, x: Array) -> tuple[Array, Array]:
+        """Cholesky factor and its inverse; kept for the points before and now of an optimizer."""
+        for known, frame in self._frames:
+            if known is x:
+                return frame
+        root = array_namespace(x).linalg.cholesky(x)
+        frame = root, inverse(root)
+        self._frames.append((x, frame))
+        return frame
+
     @property
     def dimension(self) -> int:
         """Number of degrees of freedom."""
         return self.p * (self.p + 1) // 2
 
     def inner(self, x: Array, u: Array, v: Array) -> Array:
-        """Affine-invariant inner product."""
-        inverted = inverse(x)
-        return dot(inverted @ u, v @ inverted)
+        """Affine-invariant inner product, taken in the Cholesky frame."""
+        _, unroot = self._frame(x)
+        seen = unroot @ u @ unroot.mT
+        return dot(seen, seen if v is u else unroot @ v @ unroot.mT)
 
     def to_tangent(self, x: Array, g: Array) -> Array:
         """Symmetric part."""
@@ -50,17 +66,13 @@ class SPD:
 
     def retract(self, x: Array, u: Array) -> Array:
         """Follow the geodesic, written in the Cholesky frame: it is the same for every root."""
-        xp = array_namespace(x)
-        root = xp.linalg.cholesky(x)
-        unroot = inverse(root)
-        return symmetric_part(
-            root @ spectral_map(symmetric_part(unroot @ u @ unroot.mT), xp.exp) @ root.mT
-        )
+        root, unroot = self._frame(x)
+        seen = symmetric_part(unroot @ u @ unroot.mT)
+        return symmetric_part(root @ spectral_map(seen, array_namespace(x).exp) @ root.mT)
 
     def transport(self, x: Array, y: Array, u: Array) -> Array:
         """Change of Cholesky frame, an isometry."""
-        xp = array_namespace(x)
-        change = xp.linalg.cholesky(y) @ inverse(xp.linalg.cholesky(x))
+        change = self._frame(y)[0] @ self._frame(x)[1]
         return symmetric_part(change @ u @ change.mT)
 
     def combine(self, a: float, u: Array, b: float = 0.0, v: Array | None = None) -> Array:

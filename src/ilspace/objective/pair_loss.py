@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ilspace._typing import Array
@@ -44,9 +45,13 @@ class SmoothHinge:
             Their derivatives in v, between 0 and 1.
         """
         xp = array_namespace(violation)
-        scaled = self.sharpness * violation
         # one tanh gives both, and cannot overflow: σ(s) = (1 + tanh(s/2)) / 2, and
-        # log(1 + e^s) = max(s, 0) - log((1 + |tanh(s/2)|) / 2)
-        bent = xp.tanh(scaled / 2)
-        value = xp.maximum(scaled, xp.zeros_like(scaled)) - xp.log((1 + xp.abs(bent)) / 2)
-        return value / self.sharpness, (1 + bent) / 2
+        # log(1 + e^s) = max(s, 0) + log 2 - log(1 + |tanh(s/2)|)
+        bent = xp.tanh((self.sharpness / 2) * violation)
+        value = xp.log(1 + xp.abs(bent))
+        value *= -1 / self.sharpness
+        value += math.log(2) / self.sharpness
+        value += xp.maximum(violation, xp.zeros_like(violation))
+        bent /= 2
+        bent += 0.5
+        return value, bent

@@ -51,7 +51,7 @@ class AllPairs:
         Weight of each row, 1 by default; a row of weight 2 counts as two equal rows.
     reference : array
         Library, device and floating type to work in.
-    tile : int, default=256
+    tile : int, default=128
         Rows and columns of a tile; a few of them should fit into a core's cache.
     """
 
@@ -61,7 +61,7 @@ class AllPairs:
         weights: np.ndarray | None = None,
         *,
         reference: Array,
-        tile: int = 256,
+        tile: int = 128,
     ) -> None:
         host = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
         similar, dissimilar = pair_totals(codes, host)

@@ -161,7 +161,12 @@ class RowSpace:
 
 
 def row_space(
-    rows: Array, weights: np.ndarray | None = None, *, n_axes: int, reduce: bool = True
+    rows: Array,
+    weights: np.ndarray | None = None,
+    *,
+    n_axes: int,
+    reduce: bool = True,
+    leading: bool = False,
 ) -> RowSpace:
     """Find the span of the centred rows of a domain.
 
@@ -177,6 +182,10 @@ def row_space(
         How many principal axes are wanted at least.
     reduce : bool, default=True
         Whether to use coordinates of the span; the columns themselves otherwise.
+    leading : bool, default=False
+        Whether the leading `n_axes` axes will do as the basis of the span. They do for a domain
+        that the objective knows by its covariance alone, if its projection starts on them: the
+        covariance maps their span onto itself, so nothing leads out of it.
 
     Returns
     -------
@@ -187,28 +196,36 @@ def row_space(
     n, d = rows.shape
     mean = weighted_mean(rows, weights)
     size = float(n if weights is None else np.sum(weights))
+    wanted = n_axes if leading else None
     if n < d and reduce:
-        return _wide_space(rows, mean, weights)
+        return _wide_space(rows, mean, weights, wanted)
     covariance = gram_matrix(rows, mean, weights, wide=False)
     xp = array_namespace(covariance)
     total = float(xp.sum(xp.linalg.diagonal(covariance)))
-    in_full = reduce and d <= _WIDEST_FULL_SPECTRUM
+    in_full = reduce and not leading and d <= _WIDEST_FULL_SPECTRUM
     variances, axes = principal_axes(covariance, None if in_full else min(n_axes, d))
     rank = _rank(variances, mean, max(n, d))
     variances, axes = variances[:rank], axes[:, :rank]
     if in_full:
         return RowSpace(mean, axes, variances, axes, variances, total, rank, size)
     rank = rank if rank < min(n_axes, d) else min(n - 1, d)
+    if reduce and leading:
+        return RowSpace(mean, axes, variances, axes, variances, total, rank, size)
     return RowSpace(mean, axes, variances, None, covariance, total, rank, size)
 
 
-def _wide_space(rows: Array, mean: Array, weights: np.ndarray | None) -> RowSpace:
+def _wide_space(
+    rows: Array, mean: Array, weights: np.ndarray | None, n_axes: int | None
+) -> RowSpace:
     n, d = rows.shape
     gram = gram_matrix(rows, mean, weights, wide=True)
     xp = array_namespace(gram)
-    variances, left = principal_axes(gram)
+    total = float(xp.sum(xp.linalg.diagonal(gram)))
+    n_found = n if n_axes is None else min(n_axes, n)
+    variances, left = principal_axes(gram, n_found)
     rank = _rank(variances, mean, max(n, d))
     variances, left = variances[:rank], left[:, :rank]
+    rank = rank if rank < n_found else min(n - 1, d)
     shares = np.full(n, 1 / n) if weights is None else weights / np.sum(weights)
     if sparse.issparse(rows):
         weighted = np.sqrt(shares)[:, None] * left
@@ -218,7 +235,6 @@ def _wide_space(rows: Array, mean: Array, weights: np.ndarray | None) -> RowSpac
         axes = (rows - mean).mT @ (root[:, None] * left)
     # the axes of small variance come out less than orthonormal: mend them
     axes = upright(xp.linalg.qr(axes / xp.sqrt(variances)[None, :])[0])
-    total = float(xp.sum(variances))
     size = float(n if weights is None else np.sum(weights))
     return RowSpace(mean, axes, variances, axes, variances, total, rank, size)
 

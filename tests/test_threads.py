@@ -1,0 +1,67 @@
+"""One thread while it is asked for, and as many as before afterwards."""
+
+import threading
+
+import numpy as np
+import pytest
+from threadpoolctl import ThreadpoolController, threadpool_limits
+
+from ilspace import ILSClassifier
+from ilspace.backend import one_thread
+
+
+def n_threads():
+    """Threads that each linear algebra library may use."""
+    found = ThreadpoolController().select(user_api="blas").info()
+    if not found:
+        pytest.skip("the linear algebra library cannot be told how many threads to use")
+    return {each["num_threads"] for each in found}
+
+
+@pytest.fixture(autouse=True)
+def two_threads():
+    """Begin with two, whatever the environment says."""
+    with threadpool_limits(2, user_api="blas"):
+        if n_threads() != {2}:
+            pytest.skip("the linear algebra library has one thread only")
+        yield
+
+
+def test_nested_and_after_an_error():
+    with pytest.raises(KeyError), one_thread():  # noqa: PT012 - the nesting is the point
+        with one_thread():
+            assert n_threads() == {1}
+        assert n_threads() == {1}
+        raise KeyError
+    assert n_threads() == {2}
+
+
+def test_overlapping_in_two_python_threads():
+    second_is_in, first_is_out = threading.Event(), threading.Event()
+
+    def second():
+        with one_thread():
+            second_is_in.set()
+            first_is_out.wait(10)
+
+    other = threading.Thread(target=second)
+    with one_thread():
+        other.start()
+        assert second_is_in.wait(10)
+        assert n_threads() == {1}
+    assert n_threads() == {2}
+    first_is_out.set()
+    other.join(10)
+    assert n_threads() == {2}  # the one that came second has nothing to restore
+    with one_thread():
+        assert n_threads() == {1}
+
+
+def test_fit_uses_one_where_matrices_are_small():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(30, 4)), np.arange(30) % 2
+    seen = []
+    ILSClassifier(2, callback=lambda *_: seen.append(n_threads())).fit(X, y, X + 1)
+    assert seen
+    assert all(each == {1} for each in seen)
+    assert n_threads() == {2}
