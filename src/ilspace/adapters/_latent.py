@@ -53,7 +53,7 @@ class LatentAdapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAda
         return self._latent(X, is_source)
 
     def _latent(self, X, is_source: np.ndarray) -> Array:
-        X = _moved(X, self.metric_)
+        X = _moved(X, self._target_map)
         dtype = X.dtype
         if is_source.all() and len(is_source):
             return as_dtype(_mapped(X, self.source_mean_, self._source_map), dtype)
@@ -64,22 +64,24 @@ class LatentAdapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAda
             latent = xp.where(like(is_source, latent)[:, None], other, latent)
         return as_dtype(latent, dtype)
 
-    def fit_transform(self, X, y=None, Xt=None, yt=None, *, sample_domain=None, sample_weight=None):
+    def fit_transform(self, X, y=None, Xt=None, yt=None, *, sample_domain=None, **fit_parameters):
         """Fit, then send the rows of X to the latent space, each through its own projection.
 
         Parameters
         ----------
         X, y, Xt, yt : array-like
             As for :meth:`fit`.
-        sample_domain, sample_weight : array-like of shape (n,), optional
+        sample_domain : array-like of shape (n,), optional
             As for :meth:`fit`.
+        **fit_parameters
+            What else :meth:`fit` takes, such as `sample_weight`.
 
         Returns
         -------
         array of shape (n, n_components_)
             The rows of X: source rows, unless `sample_domain` says otherwise.
         """
-        self.fit(X, y, Xt, yt, sample_domain=sample_domain, sample_weight=sample_weight)
+        self.fit(X, y, Xt, yt, sample_domain=sample_domain, **fit_parameters)
         return self.transform(X, "source", sample_domain=sample_domain, allow_source=True)
 
     # -- the learned metric, under the names that metric-learn gave them -------------------------

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import numpy as np
-from sklearn.base import ClassifierMixin
-from sklearn.metrics import accuracy_score
 
 from ilspace._typing import Array
 from ilspace.adapters._base import DomainRows, take_rows
+from ilspace.adapters._classifier import DomainClassifier
 from ilspace.adapters._latent import LatentAdapter, as_dtype
 from ilspace.backend import array_namespace, like, to_numpy
 
@@ -82,17 +81,14 @@ def vote(source: Array, target: Array, source_vote: float | None) -> Array:
     return xp.where(both, mean, xp.minimum(source, target))
 
 
-class NearestClassifier(ClassifierMixin, LatentAdapter):
+class NearestClassifier(DomainClassifier, LatentAdapter):
     """Base of latent adapters that give a row the class of its nearest labelled rows.
 
     Their `fit` ends with :meth:`_store_labelled`.
     """
 
-    __metadata_request__predict = {"sample_domain": True, "allow_source": True}
     __metadata_request__predict_proba = {"sample_domain": True, "allow_source": True}
-    __metadata_request__score = {"sample_domain": True, "allow_source": True}
 
-    classes_: np.ndarray
     sharpness_: float
     source_vote_: float | None
 
@@ -127,7 +123,9 @@ class NearestClassifier(ClassifierMixin, LatentAdapter):
         array of shape (n, n_classes)
             To the nearest labelled row of each class, the domains combined by `source_vote`.
         """
-        X, is_source = self._check_rows(X, domain, sample_domain, allow_source)
+        return self._class_distances(*self._check_rows(X, domain, sample_domain, allow_source))
+
+    def _class_distances(self, X, is_source: np.ndarray) -> Array:
         latent = self._latent(X, is_source)
         xp = array_namespace(latent)
         far = xp.full((latent.shape[0], len(self.classes_)), xp.inf, dtype=latent.dtype)
@@ -140,29 +138,8 @@ class NearestClassifier(ClassifierMixin, LatentAdapter):
         from_source, from_target = by_domain
         return as_dtype(vote(from_source, from_target, self.source_vote_), latent.dtype)
 
-    def predict(self, X, domain="target", *, sample_domain=None, allow_source=False):
-        """Class of the nearest labelled rows.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, n_features)
-            Rows of one domain, seen at fit or not.
-        domain : {"target", "source"}, default="target"
-            Which one.
-        sample_domain : array-like of shape (n,), optional
-            Positive for source rows, negative for target rows.
-        allow_source : bool, default=False
-            Accepted for pipelines that pass it; source rows are always allowed.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Labels.
-        """
-        distances = self.class_distances(
-            X, domain, sample_domain=sample_domain, allow_source=allow_source
-        )
-        return self.classes_[np.argmin(to_numpy(distances), axis=1)]
+    def _predict_codes(self, X, is_source: np.ndarray) -> np.ndarray:
+        return np.argmin(to_numpy(self._class_distances(X, is_source)), axis=1)
 
     def predict_proba(self, X, domain="target", *, sample_domain=None, allow_source=False):
         r"""Probabilities of the classes.
@@ -193,31 +170,3 @@ class NearestClassifier(ClassifierMixin, LatentAdapter):
         xp = array_namespace(distances)
         odds = xp.exp(self.sharpness_ * (xp.min(distances, axis=1, keepdims=True) - distances))
         return odds / xp.sum(odds, axis=1, keepdims=True)
-
-    def score(
-        self, X, y, sample_weight=None, *, domain="target", sample_domain=None, allow_source=False
-    ):
-        """Share of rows that are given their true class.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, n_features)
-            Rows of one domain.
-        y : array-like of shape (n,)
-            Their true labels.
-        sample_weight : array-like of shape (n,), optional
-            Weights of the rows.
-        domain : {"target", "source"}, default="target"
-            Which one.
-        sample_domain : array-like of shape (n,), optional
-            Positive for source rows, negative for target rows.
-        allow_source : bool, default=False
-            Accepted for pipelines that pass it; source rows are always allowed.
-
-        Returns
-        -------
-        float
-            Accuracy.
-        """
-        predicted = self.predict(X, domain, sample_domain=sample_domain, allow_source=allow_source)
-        return accuracy_score(y, predicted, sample_weight=sample_weight)

@@ -1,0 +1,75 @@
+"""Estimators that label rows of both domains."""
+
+from __future__ import annotations
+
+import numpy as np
+from sklearn.base import ClassifierMixin
+from sklearn.metrics import accuracy_score
+
+from ilspace.adapters._base import DomainAdapter
+
+
+class DomainClassifier(ClassifierMixin, DomainAdapter):
+    """Base of estimators that give rows of either domain a class.
+
+    They set `classes_` and say in :meth:`_predict_codes` which of them a row belongs to.
+    """
+
+    __metadata_request__predict = {"sample_domain": True, "allow_source": True}
+    __metadata_request__score = {"sample_domain": True, "allow_source": True}
+
+    classes_: np.ndarray
+
+    def _predict_codes(self, X, is_source: np.ndarray) -> np.ndarray:
+        """Position in `classes_` of the class of each row."""
+        raise NotImplementedError
+
+    def predict(self, X, domain="target", *, sample_domain=None, allow_source=False):
+        """Class of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features)
+            Rows of one domain, seen at fit or not.
+        domain : {"target", "source"}, default="target"
+            Which one.
+        sample_domain : array-like of shape (n,), optional
+            Positive for source rows, negative for target rows.
+        allow_source : bool, default=False
+            Accepted for pipelines that pass it; source rows are always allowed.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels.
+        """
+        rows = self._check_rows(X, domain, sample_domain, allow_source)
+        return self.classes_[self._predict_codes(*rows)]
+
+    def score(
+        self, X, y, sample_weight=None, *, domain="target", sample_domain=None, allow_source=False
+    ):
+        """Share of rows that are given their true class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features)
+            Rows of one domain.
+        y : array-like of shape (n,)
+            Their true labels.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows.
+        domain : {"target", "source"}, default="target"
+            Which one.
+        sample_domain : array-like of shape (n,), optional
+            Positive for source rows, negative for target rows.
+        allow_source : bool, default=False
+            Accepted for pipelines that pass it; source rows are always allowed.
+
+        Returns
+        -------
+        float
+            Accuracy.
+        """
+        predicted = self.predict(X, domain, sample_domain=sample_domain, allow_source=allow_source)
+        return accuracy_score(y, predicted, sample_weight=sample_weight)

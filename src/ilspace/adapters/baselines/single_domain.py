@@ -1,0 +1,98 @@
+"""No adaptation at all: the yardsticks of every table."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ilspace.adapters._base import DomainRows
+from ilspace.adapters.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
+
+
+class _AsTheyAre(LatentBaseline):
+    """Rows are represented by their own columns."""
+
+    _parameter_constraints = {"classifier": CLASSIFIER_CONSTRAINTS}
+
+    def __init__(self, classifier="1nn"):
+        self.classifier = classifier
+
+    def _adapt(self, source: DomainRows, target: DomainRows) -> None:
+        self._n_features_out = target.X.shape[1]
+
+    def _latent(self, X, is_source: np.ndarray) -> np.ndarray:
+        return X.toarray() if hasattr(X, "toarray") else X
+
+
+class SourceOnly(_AsTheyAre):
+    """Train on the labelled source rows, apply to the target as if nothing had changed.
+
+    What every adaptation must beat. Needs domains of the same columns, and no target labels; those
+    there are stay unused. Training costs what the classifier costs; 1-NN stores the source rows.
+
+    Parameters
+    ----------
+    classifier : {"1nn", "svm"} or estimator, default="1nn"
+        One nearest neighbour, linear one-vs-rest support vector machines with C = 1, or any
+        scikit-learn classifier.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    classifier_ : estimator
+        The fitted classifier; its classes are positions in `classes_`.
+
+    See Also
+    --------
+    TargetOnly : Train on the labelled target rows alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ilspace.baselines import SourceOnly
+    >>> X, y = np.array([[0.0], [1.0], [4.0], [5.0]]), [0, 0, 1, 1]
+    >>> SourceOnly().fit(X, y, X + 0.5).predict([[0.2], [5.2]])
+    array([0, 1])
+    """
+
+    def _teachers(self, source: DomainRows, target: DomainRows):
+        return ((source, True),)
+
+
+class TargetOnly(_AsTheyAre):
+    """Train on the labelled target rows alone, as if there were no source.
+
+    What adaptation with target labels must beat. Needs target labels, and no common columns.
+    Training costs what the classifier costs; 1-NN stores the labelled target rows.
+
+    Parameters
+    ----------
+    classifier : {"1nn", "svm"} or estimator, default="1nn"
+        One nearest neighbour, linear one-vs-rest support vector machines with C = 1, or any
+        scikit-learn classifier.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes of the source.
+    classifier_ : estimator
+        The fitted classifier; its classes are positions in `classes_`.
+
+    See Also
+    --------
+    SourceOnly : Train on the labelled source rows alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ilspace.baselines import TargetOnly
+    >>> X, y = np.array([[0.0], [1.0], [4.0], [5.0]]), [0, 0, 1, 1]
+    >>> TargetOnly().fit(X, y, -X, [0, -1, -1, 1]).predict([[-0.2], [-5.2]])
+    array([0, 1])
+    """
+
+    _needs_target_labels = True
+    _takes_different_columns = True
+
+    def _teachers(self, source: DomainRows, target: DomainRows):
+        return ((target, False),)

@@ -1,0 +1,8 @@
+"""The methods that the invariant latent space is compared with, as estimators of one family.
+
+All have the same ``fit(X, y=None, Xt=None, yt=None, *, sample_domain=None)``.
+"""
+
+from ilspace.adapters.baselines import SourceOnly, SubspaceAlignment, TargetOnly
+
+__all__ = ["SourceOnly", "SubspaceAlignment", "TargetOnly"]
