@@ -13,9 +13,6 @@ class _AsTheyAre(LatentBaseline):
 
     _parameter_constraints = {"classifier": CLASSIFIER_CONSTRAINTS}
 
-    def __init__(self, classifier="1nn"):
-        self.classifier = classifier
-
     def _adapt(self, source: DomainRows, target: DomainRows) -> None:
         self._n_features_out = target.X.shape[1]
 
@@ -55,6 +52,9 @@ class SourceOnly(_AsTheyAre):
     array([0, 1])
     """
 
+    def __init__(self, classifier="1nn"):
+        self.classifier = classifier
+
     def _teachers(self, source: DomainRows, target: DomainRows):
         return ((source, True),)
 
@@ -93,6 +93,9 @@ class TargetOnly(_AsTheyAre):
 
     _needs_target_labels = True
     _takes_different_columns = True
+
+    def __init__(self, classifier="1nn"):
+        self.classifier = classifier
 
     def _teachers(self, source: DomainRows, target: DomainRows):
         return ((target, False),)
