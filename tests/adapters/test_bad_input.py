@@ -1,5 +1,7 @@
 """Every bad input has an answer: the rule, the value met, the remedy."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -290,3 +292,78 @@ def test_a_failed_second_fit_says_nothing_new_of_the_columns():
     frame = pd.DataFrame(Xt).rename(columns=str)
     with pytest.raises(ValueError, match="label a few"):
         estimator.fit(pd.DataFrame(X).rename(columns="x{}".format), y, frame)
+    with pytest.raises(NotFittedError):
+        estimator.predict(Xt)
+
+
+def test_an_interrupted_second_fit_leaves_no_model():
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    estimator = ILSClassifier(2).fit(X, y, Xt).set_params(callback=interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        estimator.fit(X, np.array(["north", "south", "west"])[y], Xt)
+    with pytest.raises(NotFittedError):
+        estimator.predict(Xt)
+
+
+def test_weights_that_leave_one_class():
+    with pytest.raises(ValueError, match="sample_weight leaves one class: give rows"):
+        ILSClassifier().fit(X, y, Xt, sample_weight=(y == 0).astype(float))
+
+
+def test_weights_that_leave_no_target_label():
+    weights = np.r_[np.ones(len(X)), np.r_[np.zeros(6), np.ones(len(Xt) - 6)]]
+    with pytest.raises(ValueError, match="yt has none of positive weight: label a few"):
+        ILSClassifier().fit(X, y, Xt[:, :4], DATA.marked(None, 6), sample_weight=weights)
+
+
+@pytest.mark.parametrize("mark", ["nan", "None", "-1"])
+def test_marks_that_became_text(mark):
+    names = np.array(["cat", "dog", "emu"])
+    given = np.where(np.arange(len(yt)) < 6, names[yt], mark)
+    with pytest.raises(ValueError, match="text of a mark.*dtype=object"):
+        ILSClassifier().fit(X, names[y], Xt, given)
+
+
+def test_one_renamed_column_is_noticed():
+    source = pd.DataFrame(X, columns=list("abcdef"))
+    target = pd.DataFrame(Xt, columns=list("abcdeF"))
+    with (
+        pytest.warns(UserWarning, match=r"only in X: \['f'\], only in Xt: \['F'\]"),
+        pytest.raises(ValueError, match=r"only in Xt: \['F'\].*same columns"),
+    ):
+        ILSClassifier(2).fit(source, y, target)
+    with pytest.warns(UserWarning, match="Rename or drop columns") as caught:
+        ILSClassifier(2).fit(source, y, target, DATA.marked(None))
+    assert caught[0].filename.endswith("test_bad_input.py")
+
+
+def test_a_nameless_target_takes_the_names_of_the_source():
+    fitted = ILSClassifier(2).fit(pd.DataFrame(X, columns=list("abcdef")), y, Xt)
+    frame = pd.DataFrame(Xt, columns=list("abcdef"))
+    np.testing.assert_array_equal(fitted.predict(frame), fitted.predict(Xt))
+    with pytest.raises(ValueError, match="in the same order: pass X"):
+        fitted.predict(frame[list("fedcba")])
+    with pytest.warns(UserWarning, match="fitted without feature names of the target"):
+        fitted.predict(frame.rename(columns=str.upper))
+
+
+def test_a_start_of_names():
+    names: Any = ("target-pca", "joint-pca")
+    with pytest.raises(ValueError, match="start must be one name.*both projections"):
+        ILSClassifier(start=names).fit(X, y, Xt)
+
+
+@pytest.mark.parametrize("solver", ["conjugate-gradient", "projected-gradient"])
+def test_a_singular_covariance_names_the_remedy(solver):
+    flat = X.copy()
+    flat[:, 3:] = 0
+    with pytest.raises(ValueError, match="finite at the start.*raise shrinkage"):
+        ILSClassifier(shrinkage=0, solver=solver).fit(flat, y, Xt)
+
+
+def test_a_row_without_a_label_cannot_be_scored():
+    fitted = ILSClassifier().fit(X, y, Xt)
+    with pytest.raises(ValueError, match="Every row must have a label.*drop such rows"):
+        fitted.score(Xt, [None, *yt[1:]])

@@ -200,3 +200,18 @@ def test_bad_target_labels(labels, message):
 def test_numbers_are_not_the_words_for_them():
     with pytest.raises(ValueError, match=r"holds \[0, 1, 2\]"):
         ILSClassifier().fit(X, y.astype(str), Xt, yt)
+
+
+def test_masked_labels_stay_hidden():
+    data = shifted()
+    hidden = np.arange(len(data.yt)) >= 6
+    masked = np.ma.masked_array(data.yt, mask=hidden)
+    fitted = ILSClassifier().fit(data.X, data.y, data.Xt, masked)
+    expected = ILSClassifier().fit(data.X, data.y, data.Xt, np.where(hidden, -1, data.yt))
+    np.testing.assert_array_equal(fitted.predict_proba(data.Xt), expected.predict_proba(data.Xt))
+
+
+def test_labels_in_objects_can_be_scored():
+    data = shifted()
+    fitted = ILSClassifier().fit(data.X, data.y.astype(object), data.Xt)
+    assert fitted.score(data.Xt, data.yt.astype(object)) == fitted.score(data.Xt, data.yt)

@@ -1,6 +1,9 @@
 """The learned metric under metric-learn's names, and the latent space it belongs to."""
 
+from typing import Any
+
 import numpy as np
+import pandas as pd
 import pytest
 from adapters.shifted import shifted
 
@@ -89,3 +92,25 @@ def test_the_vote_weighs_the_domains(source_vote):
             from_target = ((latent[:, None] - latent[few == c]) ** 2).sum(axis=2).min(axis=1)
             expected = source_vote * from_source + (1 - source_vote) * from_target
         np.testing.assert_allclose(fitted.class_distances(Xt)[:, c], expected, atol=1e-10)
+
+
+def test_pairs_of_a_model_with_feature_names():
+    frame = pd.DataFrame(DATA.X, columns=list("abcdef"))
+    fitted = ILSClassifier(2).fit(frame, DATA.y, frame)
+    pairs = np.stack([DATA.X[:3], DATA.X[3:6]], axis=1)
+    latent = fitted.transform(frame)
+    expected = np.linalg.norm(latent[:3] - latent[3:6], axis=1)
+    np.testing.assert_allclose(fitted.pair_distance(pairs), expected, rtol=1e-12)
+
+
+def test_kissme_of_duplicated_rows_begins_at_the_identity():
+    rows, labels = np.repeat(DATA.X[:3], 2, axis=0), np.repeat(DATA.y[:3], 2)
+    fitted = ILSClassifier(metric_start="kissme", max_iter=0).fit(rows, labels, DATA.Xt)
+    np.testing.assert_array_equal(fitted.metric_, np.eye(len(fitted.metric_)))
+
+
+def test_a_given_start_says_how_many_components():
+    basis = np.eye(6)[:, :2]
+    starts: list[Any] = [basis, (basis, basis)]
+    for start in starts:
+        assert ILSClassifier(start=start).fit(DATA.X, DATA.y, DATA.Xt).n_components_ == 2

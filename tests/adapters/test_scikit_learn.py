@@ -11,7 +11,7 @@ from adapters.shifted import shifted
 from sklearn.base import clone
 from sklearn.model_selection import GridSearchCV, cross_val_score
 from sklearn.neighbors import KNeighborsClassifier
-from sklearn.pipeline import make_pipeline
+from sklearn.pipeline import Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from ilspace import ILSClassifier, ILSTransformer
@@ -107,7 +107,22 @@ def test_pipeline_takes_the_target_by_step_name():
     np.testing.assert_array_equal(pipeline.predict(Xt), ILSClassifier().fit(X, y, Xt).predict(Xt))
 
 
-def test_pipeline_routes_sample_domain_to_transform_and_predict(routing):
+def test_pipeline_with_the_target_scaled_alike(routing):
+    last = KNeighborsClassifier(1)
+    steps = [("scale", StandardScaler()), ("ils", ILSTransformer(3)), ("knn", last)]
+    pipeline = Pipeline(steps, transform_input=["Xt"]).fit(50 * X, y, Xt=50 * Xt)
+    assert pipeline.score(50 * Xt, yt) > 0.9
+
+
+def test_cross_validation_on_source_folds_is_told_so(routing):
+    estimator = ILSClassifier().set_score_request(domain=True)
+    scores = cross_val_score(
+        estimator, X, y, cv=3, params={"Xt": Xt[:20] + 100, "domain": "source"}
+    )
+    assert scores.mean() > 0.9
+
+
+def test_pipeline_routes_sample_domain_to_transform(routing):
     rows, labels, domain = DATA.mixed
     last = KNeighborsClassifier(1)
     pipeline = make_pipeline(StandardScaler(), ILSTransformer(3), last)

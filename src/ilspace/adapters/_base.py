@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 
 import numpy as np
@@ -93,7 +94,7 @@ class DomainAdapter(BaseEstimator):
             self._remember_target(self.n_features_in_, getattr(self, "feature_names_in_", None))
             self._shares_features = True
             weights = _check_weights(sample_weight, n_source, 0)
-            return classes, (_kept(X, codes, weights),)
+            return classes, (_check_classes(_kept(X, codes, weights)),)
         if is_foreign(X) != is_foreign(Xt):
             raise ValueError(
                 f"X and Xt must belong to one array library, but are {type(X).__name__} and "
@@ -104,16 +105,16 @@ class DomainAdapter(BaseEstimator):
         weights = _check_weights(sample_weight, n_source, Xt.shape[0])
         source_weights = None if weights is None else weights[:n_source]
         target_weights = None if weights is None else weights[n_source:]
-        if not self._shares_features and not (target_codes >= 0).any():
+        source = _check_classes(_kept(X, codes, source_weights))
+        target = _kept(Xt, target_codes, target_weights)
+        if not self._shares_features and len(target.labelled) == 0:
             raise ValueError(
                 f"Domains of different features (here {self.n_features_in_} source and "
-                f"{self.n_target_features_in_} target columns) have no correspondence but their "
-                "labels, and yt has none: label a few target rows of each class."
+                f"{self.n_target_features_in_} target columns{self._different_names()}) have no "
+                "correspondence but their labels, and yt has none of positive weight: label a few "
+                "target rows of each class, or give both domains the same columns."
             )
-        return classes, (
-            _kept(X, codes, source_weights),
-            _kept(Xt, target_codes, target_weights),
-        )
+        return classes, (source, target)
 
     def _check_source(self, X, y):
         y = natural_labels(y)
@@ -158,7 +159,27 @@ class DomainAdapter(BaseEstimator):
                     "Xt must have its columns in the order of X's, but has the same names in "
                     "another order: pass Xt[X.columns]."
                 )
+            if not self._shares_features and not set(names).isdisjoint(source_names):
+                warnings.warn(
+                    "X and Xt have some columns in common but not all"
+                    f"{self._different_names()}: they are taken for domains of different columns, "
+                    "which only labels relate. Rename or drop columns if that is not meant.",
+                    UserWarning,
+                    stacklevel=5,  # the caller of fit
+                )
         return Xt
+
+    def _different_names(self) -> str:
+        """Names that only one domain has, for messages; nothing where there are no names."""
+        source = getattr(self, "feature_names_in_", None)
+        target = getattr(self, "target_feature_names_in_", None)
+        if source is None or target is None:
+            return ""
+        only_source, only_target = (
+            [name for name in these if name not in set(those)][:5]
+            for these, those in ((source, target), (target, source))
+        )
+        return f"; only in X: {only_source}, only in Xt: {only_target}"
 
     def _remember_target(self, n_features: int, names: np.ndarray | None) -> None:
         self.n_target_features_in_ = n_features
@@ -169,8 +190,11 @@ class DomainAdapter(BaseEstimator):
 
     # -- after fit -------------------------------------------------------------------------------
 
-    def _check_rows(self, X, domain: str, sample_domain, allow_source: bool):
-        """Check rows given after fit; the rows, and the mask of those from the source."""
+    def _check_rows(self, X, domain: str, sample_domain, allow_source: bool, *, named: bool = True):
+        """Check rows given after fit; the rows, and the mask of those from the source.
+
+        Rows that are not `named` are of a kind that cannot have feature names.
+        """
         check_is_fitted(self)
         check_domain(domain)
         is_source = None
@@ -189,22 +213,42 @@ class DomainAdapter(BaseEstimator):
         if is_foreign(X):
             _check_foreign(X, "X")
             self._check_width(X, domain)
-        elif domain == "source" or alike:
+        elif named and (domain == "source" or alike):
             X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
         else:
             names = _get_feature_names(X)
             X = check_array(X, accept_sparse="csr", dtype=_FLOATS)
             self._check_width(X, domain)
-            expected = getattr(self, "target_feature_names_in_", None)
-            if names is not None and expected is not None and not np.array_equal(names, expected):
-                raise ValueError(
-                    "The feature names should match those of Xt at fit, in the same order: pass "
-                    "X[estimator.target_feature_names_in_]."
-                )
+            if names is not None:
+                self._check_target_names(names)
         _check_magnitude(X, "X", fitting=False)
         if is_source is None:
             is_source = np.full(X.shape[0], domain == "source")
         return X, is_source
+
+    def _check_target_names(self, names: np.ndarray) -> None:
+        expected = getattr(self, "target_feature_names_in_", None)
+        if expected is not None and not np.array_equal(names, expected):
+            raise ValueError(
+                "The feature names should match those of Xt at fit, in the same order: pass "
+                "X[estimator.target_feature_names_in_]."
+            )
+        if expected is not None:
+            return
+        # Xt came without names; where it shares its columns with X, those names tell the order
+        source = getattr(self, "feature_names_in_", None) if self._shares_features else None
+        if source is None or set(names) != set(source):
+            warnings.warn(
+                f"X has feature names, but {type(self).__name__} was fitted without feature names "
+                "of the target",
+                UserWarning,
+                stacklevel=5,
+            )
+        elif not np.array_equal(names, source):
+            raise ValueError(
+                "The feature names should match those of X at fit, in the same order: pass "
+                "X[estimator.feature_names_in_]."
+            )
 
     def _check_width(self, X, domain: str) -> None:
         expected = self.n_features_in_ if domain == "source" else self.n_target_features_in_
@@ -238,6 +282,16 @@ def _kept(X, codes: np.ndarray, weights: np.ndarray | None) -> DomainRows:
             "more rows a weight, or leave the domain out."
         )
     return DomainRows(take_rows(X, rows), codes[rows], weights[rows])
+
+
+def _check_classes(source: DomainRows) -> DomainRows:
+    """Refuse weights that leave one class."""
+    if len(np.unique(source.codes[source.labelled])) < 2:
+        raise ValueError(
+            "At least 2 classes are needed among the source rows of positive weight, but "
+            "sample_weight leaves one class: give rows of another class a weight."
+        )
+    return source
 
 
 def take_rows(X, rows: np.ndarray):

@@ -7,6 +7,7 @@ from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
 
 from ilspace.adapters._base import DomainAdapter
+from ilspace.adapters._labels import natural_labels
 
 
 class DomainClassifier(ClassifierMixin, DomainAdapter):
@@ -72,4 +73,4 @@ class DomainClassifier(ClassifierMixin, DomainAdapter):
             Accuracy.
         """
         predicted = self.predict(X, domain, sample_domain=sample_domain, allow_source=allow_source)
-        return accuracy_score(y, predicted, sample_weight=sample_weight)
+        return accuracy_score(natural_labels(y, "row"), predicted, sample_weight=sample_weight)

@@ -8,6 +8,8 @@ from sklearn.utils._missing import is_pandas_na
 from ilspace._typing import Array
 from ilspace.backend import is_foreign, to_numpy
 
+_TEXTS_OF_MARKS = frozenset({"nan", "None", "-1", "<NA>", "NaN"})
+
 UNLABELLED = -1
 """Code of a row without a label; the classes have codes from 0."""
 
@@ -49,13 +51,15 @@ def unlabelled_rows(yt: Array, classes: np.ndarray) -> np.ndarray:
     return explicit
 
 
-def natural_labels(y: Array) -> Array:
-    """Source labels as NumPy would store them, had they not come in objects.
+def natural_labels(y: Array, rows: str = "source row") -> Array:
+    """Labels as NumPy would store them, had they not come in objects.
 
     Parameters
     ----------
     y : array-like of shape (n,)
-        Source labels of any library; not modified.
+        Labels of any library; not modified.
+    rows : str, default="source row"
+        What the labels are of, for the message where one is missing.
 
     Returns
     -------
@@ -65,18 +69,21 @@ def natural_labels(y: Array) -> Array:
     y = to_numpy(y) if is_foreign(y) else y
     if np.asarray(y).ndim != 1:
         return y
-    values = _values(y)
+    values, is_source = _values(y), rows == "source row"
     missing = np.flatnonzero(_missing(values))
     if len(missing):
         raise ValueError(
-            "Every source row must have a label, but y holds None or NaN, first in row "
-            f"{missing[0]}: drop such rows, or pass them as target rows."
+            f"Every {rows} must have a label, but y holds None or NaN, first in row "
+            f"{missing[0]}: drop such rows{', or pass them as target rows' * is_source}."
         )
     return _unpacked(values) if values.dtype == object else y
 
 
 def _values(labels: Array) -> np.ndarray:
     """Labels as an array in which marks stay what they are: a list may not become strings."""
+    if isinstance(labels, np.ma.MaskedArray):
+        shown = ~np.ma.getmaskarray(labels)
+        labels = np.where(shown, np.asarray(labels.data, dtype=object), np.array(None))
     if hasattr(labels, "isna") or not hasattr(labels, "dtype"):
         return np.asarray(labels, dtype=object)
     return np.asarray(labels)
@@ -154,6 +161,11 @@ def encode_target(yt: Array | None, classes: np.ndarray, n_rows: int) -> np.ndar
     code_of = {label: code for code, label in enumerate(classes.tolist())}
     labels = _values(yt)[labelled].tolist()
     unseen = [label for label in dict.fromkeys(labels) if label not in code_of]
+    if not _TEXTS_OF_MARKS.isdisjoint(unseen):
+        raise ValueError(
+            f"yt holds {unseen[:5]}, which is no class but the text of a mark: an array of strings "
+            "turned the marks into text. Give yt as a list, or as an array with dtype=object."
+        )
     if unseen:
         raise ValueError(
             f"yt may hold only classes of the source ({classes[:10].tolist()}) and marks for rows "

@@ -125,7 +125,7 @@ class LatentAdapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAda
                 f"pairs must have shape (n_pairs, 2, n_features), but has shape {pairs.shape}."
             )
         first, second = (
-            self._latent(*self._check_rows(pairs[:, side, :], domain, None, True))
+            self._latent(*self._check_rows(pairs[:, side, :], domain, None, True, named=False))
             for side in (0, 1)
         )
         offsets = first - second

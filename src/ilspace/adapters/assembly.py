@@ -138,7 +138,7 @@ def assemble(
         Ready to solve.
     """
     rows = tuple(_working_rows(domain.X) for domain in domains)
-    default = DEFAULT_COMPONENTS if shares_features else DEFAULT_COMPONENTS_ACROSS
+    default = _default_components(start, shares_features)
     n_axes = n_components or default
     if not shares_features or (isinstance(start, str) and start == "class-means"):
         n_axes = max(n_axes, FILLING_AXES)
@@ -211,6 +211,16 @@ def _working_rows(X: Array) -> Array:
     return X.astype(np.float64, copy=False) if not sparse.issparse(X) else X.astype(np.float64)
 
 
+def _default_components(start: object, shares_features: bool) -> int:
+    """Dimension of the latent space, where the user names none: that of a start that was given."""
+    if not isinstance(start, str):
+        first = start[0] if isinstance(start, tuple) and start else start
+        shape = np.shape(to_numpy(first))
+        if len(shape) == 2 and shape[1] > 0:
+            return shape[1]
+    return DEFAULT_COMPONENTS if shares_features else DEFAULT_COMPONENTS_ACROSS
+
+
 def _check_components(n_components: int | None, default: int, spaces, shares_features: bool) -> int:
     """Settle the dimension of the latent space."""
     for name, space in zip(("source", "target"), spaces, strict=False):
@@ -226,7 +236,7 @@ def _check_components(n_components: int | None, default: int, spaces, shares_fea
     if n_components > rank:
         raise ValueError(
             f"n_components must be at most {rank}, the rank of the centred rows, but is "
-            f"{n_components}: choose fewer, or leave it out."
+            f"{n_components}: choose fewer, or None."
         )
     return n_components
 
@@ -292,7 +302,7 @@ def _first_metric(metric_start, statistics, p: int) -> np.ndarray:
     if isinstance(metric_start, str):
         return np.eye(p) if metric_start == "identity" else kissme(statistics)
     given = np.asarray(to_numpy(metric_start), dtype=float)
-    if given.shape != (p, p) or not np.allclose(given, given.T):
+    if given.shape != (p, p) or not np.isfinite(given).all() or not np.allclose(given, given.T):
         raise ValueError(
             f"metric_start must be a symmetric, finite array of shape ({p}, {p}), but has shape "
             f"{given.shape}{'' if given.shape != (p, p) else ' and is not'}."

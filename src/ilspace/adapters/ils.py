@@ -12,7 +12,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from ilspace.adapters._base import DomainRows
 from ilspace.adapters._latent import LatentAdapter, as_dtype
 from ilspace.adapters.assembly import Assembly, assemble
-from ilspace.adapters.progress import reporter, warn_unless_successful
+from ilspace.adapters.progress import report_end, reporter, warn_unless_successful
 from ilspace.adapters.starts import STARTS
 from ilspace.backend import array_namespace, as_generator, one_thread, spectral_map
 from ilspace.optimizers import SOLVERS, Solution, solve
@@ -104,7 +104,8 @@ class ILSTransformer(LatentAdapter):
         Most iterations.
     tol : float, default=1e-3
         Stop once the objective decreases by less than this share an iteration, on average over
-        the last `patience` ones. Needs no labels. 0 goes on until `max_iter`.
+        the last `patience` ones. Needs no labels. 0 goes on until `max_iter`, or until the
+        gradient has fallen to 1e-8 of the first.
     patience : int, default=3
         Iterations that `tol` looks back over.
     reduce : bool, default=True
@@ -112,7 +113,7 @@ class ILSTransformer(LatentAdapter):
     random_state : int, RandomState instance, Generator or None, default=None
         Draws the dissimilar pairs of ``pairs="sampled"``; nothing else is random.
     verbose : int, default=0
-        1 writes a line to standard error every ten iterations, 2 for each.
+        1 writes a line to standard error every ten iterations and one at the end, 2 for each.
     callback : callable, default=None
         Called with the number of iterations and the :class:`~ilspace.optimizers.Iterate`; a true
         answer stops.
@@ -239,6 +240,7 @@ class ILSTransformer(LatentAdapter):
 
         All similar pairs and as many random dissimilar ones, slacks of weight 1, metric
         regulariser of weight 1, no anchors, on the product manifold with the polar retraction.
+        The start, and for different columns the vote, remain ours: the paper names none that work.
         Minimised to the end this objective loses target accuracy, so it stops, by a rule that
         sees no labels, at the first iteration that decreases the objective by less than 1.5 %.
 
@@ -277,13 +279,23 @@ class ILSTransformer(LatentAdapter):
         sample_domain : array-like of shape (n,), optional
             Positive for source rows of X, negative for target rows.
         sample_weight : array-like of shape (n,) or (n + nt,), optional
-            Weights of the rows of X, or of X and then Xt. A row of weight 2 counts as two rows.
+            Weights of the rows of X, or of X and then Xt. With ``pairs="all"`` a row of weight 2
+            counts as two rows; a sampled pair weighs the product of its rows' weights.
 
         Returns
         -------
         self
             Fitted.
+
+        Notes
+        -----
+        In cross-validation give both domains in X with `sample_domain`, and turn scikit-learn's
+        metadata routing on, so that scoring is told the domain of each row too. ``Xt=`` works as
+        well, but then the folds are source rows, which `score` takes for target rows unless it is
+        given ``domain="source"``; and an `Xt` as long as X is cut into folds like X.
         """
+        # a fit that fails half-way must not leave a model made of two
+        self.__dict__.pop("solution_", None)
         self.classes_, domains = self._check_domains(X, y, Xt, yt, sample_domain, sample_weight)
         self._check_combination()
         with one_thread() if _is_small(domains) else nullcontext():
@@ -293,6 +305,7 @@ class ILSTransformer(LatentAdapter):
                 "The objective must be finite at the start, but is not: the rows are too large or "
                 "too different in scale; scale the columns alike, or raise shrinkage."
             )
+        report_end(solution, self.verbose, type(self).__name__)
         self._store(assembly, solution, domains)
         if self.max_iter:
             warn_unless_successful(solution, type(self).__name__)

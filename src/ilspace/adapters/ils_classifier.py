@@ -65,7 +65,7 @@ class ILSClassifier(NearestClassifier, ILSTransformer):
     random_state : int, RandomState instance, Generator or None, default=None
         Draws the dissimilar pairs of ``pairs="sampled"``.
     verbose : int, default=0
-        1 writes a line to standard error every ten iterations, 2 for each.
+        1 writes a line to standard error every ten iterations and one at the end, 2 for each.
     callback : callable, default=None
         Called with the number of iterations and the iterate; a true answer stops.
 

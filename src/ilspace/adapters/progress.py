@@ -36,8 +36,27 @@ def warn_unless_successful(solution: Solution, name: str) -> None:
         f"{name} stopped after {solution.n_iter} iterations: {solution.status.value} "
         f"(status {solution.status.name}); {_REMEDIES[solution.status]}.",
         ConvergenceWarning,
-        stacklevel=3,
+        stacklevel=4,  # the caller of fit: fit itself is wrapped
     )
+
+
+def report_end(solution: Solution, verbose: int, name: str) -> None:
+    """Write on standard error how an optimization ended.
+
+    Parameters
+    ----------
+    solution : Solution
+        How it ended.
+    verbose : int
+        0 for silence.
+    name : str
+        Whose optimization it was.
+    """
+    if verbose:
+        sys.stderr.write(
+            f"[{name}] {solution.status.name} after {solution.n_iter} iterations: "
+            f"{solution.status.value}; objective {solution.history[-1].value:.6g}\n"
+        )
 
 
 def reporter(

@@ -227,6 +227,11 @@ def given_start(
     tuple of array of shape (d, n_components)
         One basis a domain.
     """
+    if isinstance(start, tuple | list) and any(isinstance(each, str) for each in start):
+        raise ValueError(
+            f"start must be one name ({', '.join(STARTS)}) or arrays, but is {start!r}: the name "
+            "of a start says where both projections begin."
+        )
     # a list is one array too, unless it holds arrays
     if isinstance(start, tuple) or (isinstance(start, list) and start and np.ndim(start[0]) == 2):
         given = tuple(start)
@@ -274,7 +279,8 @@ def kissme(statistics: PairStatistics) -> np.ndarray:
     """
     p = statistics.similar_covariance.shape[0]
     similar, dissimilar = statistics.similar_covariance, statistics.dissimilar_covariance
-    if not (np.isfinite(similar).all() and np.isfinite(dissimilar).all()):
+    usable = np.isfinite(similar).all() and np.isfinite(dissimilar).all()
+    if not usable or np.trace(similar) <= 0:  # no such pairs, or equal rows only
         return np.eye(p)
     floor = 1e-6 * np.trace(similar) / p * np.eye(p)
     metric = np.linalg.inv(similar + floor) - np.linalg.inv(dissimilar + floor)

@@ -21,7 +21,8 @@ def judge(
         The run has settled once the objective decreases by less than this share of its value an
         iteration, on average over the last `patience` iterations. 0 never settles.
     gradient_tol : float
-        The run has converged once the gradient norm falls below this share of the first one.
+        The run has converged once the gradient norm falls below this share of the first one, or
+        below the square root of it where no step is found that decreases the objective.
     patience : int
         How many iterations to average over.
     max_iter : int
@@ -42,7 +43,9 @@ def judge(
         if decrease <= tol * patience * abs(now.value):
             return Status.SETTLED
     if now.step == 0:
-        return Status.STALLED
+        # no way down from here: at a minimum that is success, within what rounding lets one see
+        at_minimum = now.gradient_norm <= math.sqrt(gradient_tol) * history[0].gradient_norm
+        return Status.CONVERGED if at_minimum else Status.STALLED
     return Status.EXHAUSTED if n_steps >= max_iter else Status.RUNNING
 
 

@@ -9,7 +9,7 @@ from ilspace._typing import Array, Point
 from ilspace.backend import dot
 from ilspace.optimizers.problem import Problem
 from ilspace.optimizers.result import Iterate, Progress
-from ilspace.optimizers.search import first_iterate
+from ilspace.optimizers.search import first_iterate, look
 
 
 def descend_projected(
@@ -51,10 +51,11 @@ def descend_projected(
         step = 2 * step if step else 1 / math.sqrt(square) if square else 1.0
         for _ in range(max_trials):
             ambient = tuple(x - step * g for x, g in zip(now.point, gradient, strict=True))
-            seen = problem.evaluate(manifold.project(ambient))
+            reached = manifold.project(ambient)
+            seen = look(problem, reached)
             evaluations += 1
-            moved = sum(_square(x - y) for x, y in zip(seen.point, now.point, strict=True))
-            if seen.is_finite and seen.value <= now.progress.value - sufficient * moved / step:
+            moved = sum(_square(x - y) for x, y in zip(reached, now.point, strict=True))
+            if seen and seen.value <= now.progress.value - sufficient * moved / step:
                 progress = Progress(seen.value, seen.gradient_norm, step, evaluations)
                 now = Iterate(seen.point, seen.gradient, None, progress)
                 break

@@ -11,6 +11,30 @@ from ilspace.optimizers.problem import Evaluation, Problem
 from ilspace.optimizers.result import Iterate, Progress
 
 
+def look(problem: Problem, point: Point) -> Evaluation | None:
+    """Evaluate a point that may lie too far away.
+
+    Parameters
+    ----------
+    problem : Problem
+        What to minimise.
+    point : Point
+        Where to look.
+
+    Returns
+    -------
+    Evaluation or None
+        None where the objective is not finite, or a matrix there is not definite.
+    """
+    try:
+        seen = problem.evaluate(point)
+    except Exception as error:
+        if not is_linalg_error(error):
+            raise
+        return None
+    return seen if seen.is_finite else None
+
+
 def first_iterate(problem: Problem, start: Point) -> Iterate:
     """Evaluate the start.
 
@@ -24,9 +48,11 @@ def first_iterate(problem: Problem, start: Point) -> Iterate:
     Returns
     -------
     Iterate
-        The start as an iterate.
+        The start as an iterate; its progress is NaN where the objective cannot be computed.
     """
-    seen = problem.evaluate(start)
+    seen = look(problem, start)
+    if seen is None:
+        return Iterate(start, start, None, Progress(math.nan, math.nan, math.nan, 1))
     return Iterate(
         start, seen.gradient, None, Progress(seen.value, seen.gradient_norm, math.nan, 1)
     )
@@ -137,14 +163,13 @@ class Backtracking:
         self, problem: Problem, point: Point, heading: Point, step: float
     ) -> Evaluation | None:
         manifold = problem.manifold
-        move = manifold.combine(step, heading)
         try:
-            seen = problem.evaluate(manifold.retract(point, move))
+            reached = manifold.retract(point, manifold.combine(step, heading))
         except Exception as error:
             if not is_linalg_error(error):
                 raise
-            return None  # too far: a matrix there is not definite, or not finite
-        return seen if seen.is_finite else None
+            return None
+        return look(problem, reached)
 
     def _is_enough(self, seen: Evaluation, now: Iterate, wanted: float) -> bool:
         """Tell whether the objective fell as wanted; within rounding only the gradient can say."""
