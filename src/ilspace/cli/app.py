@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ilspace import __version__
+from ilspace.cli.bench import bench
 from ilspace.cli.demo import EXAMPLES, demo
 
 app = typer.Typer(
@@ -17,6 +18,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
 )
 app.command(epilog=EXAMPLES)(demo)
+app.add_typer(bench)
 
 
 def _print_version(wanted: bool) -> None:

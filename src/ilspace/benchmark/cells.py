@@ -1,0 +1,142 @@
+"""Carry out one cell: load, split, fit, score, and say what it took."""
+
+from __future__ import annotations
+
+import platform
+import sys
+import time
+import traceback
+import warnings
+from functools import lru_cache
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+import ilspace
+from ilspace import baselines
+from ilspace.benchmark.plans import Cell, PlanError
+from ilspace.benchmark.protocols import Split, gong_splits, hoffman_splits
+from ilspace.datasets import load_office_caltech, preprocess
+
+
+def make_estimator(name: str, parameters: dict[str, Any], seed: int) -> Any:
+    """Make an estimator from its name.
+
+    Parameters
+    ----------
+    name : str
+        A class of `ilspace` or `ilspace.baselines`, or a classmethod such as
+        ``"ILSClassifier.as_in_paper"``.
+    parameters : dict
+        Its parameters.
+    seed : int
+        Value of `random_state`, where it has one that is not given.
+
+    Returns
+    -------
+    estimator
+        Not fitted.
+    """
+    kind_name, _, maker = name.partition(".")
+    home = ilspace if kind_name in ilspace.__all__ else baselines
+    if kind_name not in home.__all__:
+        known = ", ".join([*ilspace.__all__, *baselines.__all__])
+        raise PlanError(f"There is no estimator {name!r}; there are {known}.")
+    kind = getattr(home, kind_name)
+    estimator = (getattr(kind, maker) if maker else kind)(**parameters)
+    if "random_state" in estimator.get_params() and "random_state" not in parameters:
+        estimator.set_params(random_state=seed)
+    return estimator
+
+
+@lru_cache(maxsize=4)
+def _domains(dataset: str, features: str, preprocessing: str):
+    """Rows and labels of each domain, kept for the next cells of the same process."""
+    if dataset != "office-caltech":
+        raise PlanError(f"There is no data set {dataset!r} with a protocol; office-caltech is one.")
+    return {
+        letter: (preprocess(domain.X, preprocessing), domain.y)
+        for letter, domain in load_office_caltech(features).items()
+    }
+
+
+def _split(cell: Cell, y: np.ndarray, yt: np.ndarray) -> Split:
+    if cell.setting == "unsupervised":
+        return gong_splits(cell.source, cell.target, y, yt, n_trials=cell.trial + 1)[cell.trial]
+    return hoffman_splits(cell.source, cell.target)[cell.trial]
+
+
+def run_cell(cell: Cell) -> dict[str, Any]:
+    """Fit and score one cell; whatever goes wrong becomes part of the record.
+
+    Parameters
+    ----------
+    cell : Cell
+        What to do.
+
+    Returns
+    -------
+    dict
+        The record: the cell, accuracy in %, seconds of fit and of prediction, peak memory of the
+        process, status of the optimization, warnings, versions; or the error.
+    """
+    seed = 1000 * cell.trial + sum(map(ord, cell.source + cell.target))
+    record: dict[str, Any] = {
+        "cell": cell.as_dict(),
+        "seed": seed,
+        "versions": _versions(),
+        "error": None,
+    }
+    try:
+        return record | _fit_and_score(cell, seed)
+    except Exception as error:  # a method that fails must not end the run
+        text = "".join(traceback.format_exception_only(error)).strip()
+        return record | {"error": text, "traceback": traceback.format_exc()}
+
+
+def _fit_and_score(cell: Cell, seed: int) -> dict[str, Any]:
+    domains = _domains(cell.dataset, cell.features, cell.preprocessing)
+    (X, y), (Xt, yt) = domains[cell.source], domains[cell.target]
+    split = _split(cell, y, yt)
+    rows = np.concatenate([split.labelled, split.test])
+    given = None
+    if cell.setting == "semi-supervised":
+        given = np.concatenate([yt[split.labelled], np.full(len(split.test), -1)])
+    estimator = make_estimator(cell.estimator, dict(cell.parameters), seed)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        start = time.perf_counter()
+        estimator.fit(X[split.source], y[split.source], Xt[rows], given)
+        fitted = time.perf_counter()
+        accuracy = 100 * estimator.score(Xt[split.test], yt[split.test])
+        end = time.perf_counter()
+    solution = getattr(estimator, "solution_", None)
+    converged = not any(issubclass(each.category, ConvergenceWarning) for each in caught)
+    return {
+        "accuracy": float(accuracy),
+        "fit_seconds": round(fitted - start, 6),
+        "score_seconds": round(end - fitted, 6),
+        "peak_mib": _peak_mib(),
+        "status": solution.status.name if solution is not None else None,
+        "n_iter": int(solution.n_iter) if solution is not None else None,
+        "converged": converged,
+        "warnings": sorted({str(each.message) for each in caught}),
+    }
+
+
+def _peak_mib() -> float | None:
+    """Largest memory that this process has held so far."""
+    try:
+        import resource
+    except ImportError:  # not on Windows
+        return None
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    return round(peak / (2**20 if sys.platform == "darwin" else 2**10), 1)
+
+
+@lru_cache(maxsize=1)
+def _versions() -> dict[str, str]:
+    names = ("ilspace", "numpy", "scipy", "scikit-learn")
+    return {name: version(name) for name in names} | {"python": platform.python_version()}

@@ -1,0 +1,190 @@
+"""Tables as Markdown, LaTeX and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
+
+import numpy as np
+
+from ilspace.benchmark.tables import Block, Row, Table
+
+
+def _number(value: float | None, digits: int = 1, *, sign: bool = False) -> str:
+    if value is None or np.isnan(value):
+        return "–"
+    return f"{value:{'+' if sign else ''}.{digits}f}"
+
+
+def _marks(block: Block) -> np.ndarray:
+    """For each row and transfer, and for the average: 1 best, 2 second best, 0 neither."""
+    values = np.array([[*row.mean, row.average] for row in block.rows])
+    marks = np.zeros(values.shape, dtype=int)
+    for column, entries in enumerate(values.T):
+        known = np.unique(np.round(entries[~np.isnan(entries)], 1))[::-1]
+        for place, best in enumerate(known[:2], start=1):
+            marks[np.round(entries, 1) == best, column] = place
+    return marks
+
+
+def _notes(table: Table, block: Block) -> str:
+    trials = sorted({row.n_trials for row in block.rows})
+    count = str(trials[0]) if len(trials) == 1 else f"{trials[0]} to {trials[-1]}"
+    missing = f" {table.n_failed} cells failed." if table.n_failed else ""
+    return (
+        f"Accuracy in %, mean ± sample standard deviation over {count} trials; the best in bold, "
+        "the second best in italics. Parameters: paper = fixed for all transfers, label-free = "
+        "chosen without target labels, oracle = chosen on target labels. Δ: mean minus the "
+        f"paper's. Rank: mean over the transfers; differences below "
+        f"{_number(block.critical_difference, 2)} are not significant (Nemenyi, 5 %). p: "
+        f"Wilcoxon's signed-rank test against {table.reference} over the transfers.{missing}"
+    )
+
+
+def to_markdown(table: Table) -> str:
+    """Table as Markdown.
+
+    Parameters
+    ----------
+    table : Table
+        What was found.
+
+    Returns
+    -------
+    str
+        A section a preprocessing, our row and the paper's beside each other.
+    """
+    lines = [f"# {table.plan.title}"]
+    heads = ["method", "parameters", *table.transfers, "mean", "Δ", "rank", "p"]
+    for block in table.blocks:
+        lines += ["", f"## {block.preprocessing}", ""]
+        lines += [f"| {' | '.join(heads)} |", "|---|---" + "|--:" * (len(heads) - 2) + "|"]
+        marks = _marks(block)
+        for i, row in enumerate(block.rows):
+            cells = [
+                _emphasis(f"{_number(mean)} ± {_number(std)}", mark)
+                for mean, std, mark in zip(row.mean, row.std, marks[i], strict=False)
+            ]
+            cells += [_emphasis(_number(row.average, 2), marks[i, -1])]
+            cells += [_number(row.difference, 2, sign=True), _number(block.ranks[i], 2)]
+            cells += [_number(block.p_values[i], 3)]
+            lines.append(f"| {row.method} | {row.selection} | {' | '.join(cells)} |")
+            if row.paper is not None:
+                printed = [_number(each) for each in row.paper]
+                printed += [_number(float(np.mean(row.paper)), 2), "", "", ""]
+                lines.append(f"| – the paper's | | {' | '.join(printed)} |")
+        lines += ["", _notes(table, block)]
+    return "\n".join(lines) + "\n"
+
+
+def _emphasis(text: str, mark: int) -> str:
+    return {1: f"**{text}**", 2: f"*{text}*"}.get(mark, text)
+
+
+def to_latex(table: Table) -> str:
+    """Table as LaTeX, for the package booktabs.
+
+    Parameters
+    ----------
+    table : Table
+        What was found.
+
+    Returns
+    -------
+    str
+        One ``tabular`` a preprocessing.
+    """
+    parts = []
+    heads = [f"{each[0]}$\\rightarrow${each[1:]}" for each in table.transfers]
+    for block in table.blocks:
+        marks = _marks(block)
+        lines = [
+            f"% {table.plan.title}, {block.preprocessing}",
+            "\\begin{tabular}{l" + "r" * (len(heads) + 2) + "}",
+            "\\toprule",
+            " & ".join(["method", *heads, "mean", "$\\Delta$"]) + " \\\\",
+            "\\midrule",
+        ]
+        for i, row in enumerate(block.rows):
+            cells = [*(_number(each) for each in row.mean), _number(row.average, 2)]
+            bold = {1: "\\textbf", 2: "\\textit"}
+            cells = [
+                f"{bold[mark]}{{{cell}}}" if mark in bold else cell
+                for cell, mark in zip(cells, marks[i], strict=True)
+            ]
+            cells.append(_number(row.difference, 2, sign=True))
+            lines.append(" & ".join([row.method, *cells]).replace("–", "--") + " \\\\")
+            if row.paper is not None:
+                printed = [_number(each) for each in row.paper]
+                printed += [_number(float(np.mean(row.paper)), 2), ""]
+                lines.append(" & ".join(["\\quad paper", *printed]) + " \\\\")
+        parts.append("\n".join([*lines, "\\bottomrule", "\\end{tabular}"]))
+    return "\n\n".join(parts) + "\n"
+
+
+def to_csv(table: Table) -> str:
+    """Table as CSV, a line a method and transfer.
+
+    Parameters
+    ----------
+    table : Table
+        What was found.
+
+    Returns
+    -------
+    str
+        With the numbers in full.
+    """
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    writer.writerow(
+        ["preprocessing", "method", "parameters", "transfer", "mean", "std", "trials", "paper"]
+    )
+    for block in table.blocks:
+        for row in block.rows:
+            for i, transfer in enumerate(table.transfers):
+                writer.writerow(
+                    [
+                        block.preprocessing,
+                        row.method,
+                        row.selection,
+                        transfer,
+                        *(_full(each) for each in (row.mean[i], row.std[i])),
+                        row.n_trials,
+                        "" if row.paper is None else _full(row.paper[i]),
+                    ]
+                )
+    return stream.getvalue()
+
+
+def _full(value: float) -> str:
+    return "" if np.isnan(value) else repr(float(value))
+
+
+FORMATS: Mapping[str, Callable[[Table], str]] = MappingProxyType(
+    {"md": to_markdown, "csv": to_csv, "latex": to_latex}
+)
+"""Formats by the name of the option."""
+
+SUFFIXES = MappingProxyType({"md": ".md", "csv": ".csv", "latex": ".tex"})
+"""Ends of the files' names."""
+
+
+def best_rows(block: Block, n: int = 3) -> list[Row]:
+    """Rows of the highest average.
+
+    Parameters
+    ----------
+    block : Block
+        A block of a table.
+    n : int, default=3
+        How many.
+
+    Returns
+    -------
+    list of Row
+        The best first.
+    """
+    return sorted(block.rows, key=lambda row: -np.nan_to_num(row.average, nan=-1.0))[:n]

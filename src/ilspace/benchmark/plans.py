@@ -1,0 +1,307 @@
+"""Plans of experiments: which cells a benchmark consists of."""
+
+from __future__ import annotations
+
+import json
+import tomllib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from ilspace.benchmark.protocols import TRANSFERS
+
+SELECTIONS = ("paper", "label-free", "oracle")
+"""How the parameters of a method were chosen: fixed for all cells, by a criterion that sees no
+target label, or on the target labels themselves."""
+
+SETTINGS = ("unsupervised", "semi-supervised")
+
+
+class PlanError(ValueError):
+    """A plan that cannot be carried out, and what to change."""
+
+
+def cell_key(cell: Mapping[str, Any]) -> str:
+    """What tells a cell from all others, as text.
+
+    Parameters
+    ----------
+    cell : mapping
+        A cell as plain data.
+
+    Returns
+    -------
+    str
+        Equal for equal cells.
+    """
+    return json.dumps(cell, sort_keys=True)
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One fit and its score: the smallest piece of a benchmark.
+
+    Attributes
+    ----------
+    dataset, features, preprocessing, setting : str
+        What is adapted, and how.
+    source, target : str
+        The transfer.
+    trial : int
+        Which of the protocol's draws, from 0.
+    method : str
+        Name of the method's row.
+    estimator : str
+        Name of its class.
+    parameters : mapping
+        Parameters of the class.
+    selection : str
+        How they were chosen, one of `SELECTIONS`.
+    """
+
+    dataset: str
+    features: str
+    preprocessing: str
+    setting: str
+    source: str
+    target: str
+    trial: int
+    method: str
+    estimator: str
+    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    selection: str = "paper"
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain data, for a line of JSON."""
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return fields | {"parameters": dict(self.parameters)}
+
+    @property
+    def key(self) -> str:
+        """What tells this cell from all others, as text."""
+        return cell_key(self.as_dict())
+
+
+@dataclass(frozen=True)
+class Method:
+    """A row of a table.
+
+    Attributes
+    ----------
+    name : str
+        What the row is called.
+    estimator : str
+        Name of a class of `ilspace` or `ilspace.baselines`.
+    parameters : mapping
+        Its parameters.
+    selection : str
+        How they were chosen, one of `SELECTIONS`.
+    paper : str
+        The paper's row to put beside; by default the row of the same name.
+    """
+
+    name: str
+    estimator: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    selection: str = "paper"
+    paper: str = ""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A named grid of cells.
+
+    Attributes
+    ----------
+    name, title : str
+        What the experiment is called, and about.
+    dataset, features, setting : str
+        What is adapted, and how.
+    preprocessing : tuple of str
+        Preprocessings; each makes a block of the table.
+    trials : int
+        Draws of the protocol.
+    transfers : tuple of (str, str)
+        Source and target letters.
+    methods : tuple of Method
+        The rows.
+    paper : str
+        The paper's table to put beside, or nothing.
+    """
+
+    name: str
+    title: str
+    dataset: str
+    features: str
+    setting: str
+    preprocessing: tuple[str, ...]
+    trials: int
+    transfers: tuple[tuple[str, str], ...]
+    methods: tuple[Method, ...]
+    paper: str = ""
+
+    def cells(self) -> Iterable[Cell]:
+        """All cells, those that share their data side by side.
+
+        Yields
+        ------
+        Cell
+            One a preprocessing, transfer, trial and method.
+        """
+        for preprocessing in self.preprocessing:
+            for source, target in self.transfers:
+                for trial in range(self.trials):
+                    for method in self.methods:
+                        yield Cell(
+                            self.dataset,
+                            self.features,
+                            preprocessing,
+                            self.setting,
+                            source,
+                            target,
+                            trial,
+                            method.name,
+                            method.estimator,
+                            method.parameters,
+                            method.selection,
+                        )
+
+    def narrowed(
+        self,
+        *,
+        trials: int | None = None,
+        methods: Sequence[str] = (),
+        transfers: Sequence[str] = (),
+    ) -> Plan:
+        """A part of the plan.
+
+        Parameters
+        ----------
+        trials : int, optional
+            Only the first trials.
+        methods : sequence of str
+            Only these rows, whatever the case of the letters; all by default.
+        transfers : sequence of str
+            Only these, such as ``"AW"``; all by default.
+
+        Returns
+        -------
+        Plan
+            The part.
+        """
+        by_name = {method.name.lower(): method for method in self.methods}
+        by_letters = {source + target: (source, target) for source, target in self.transfers}
+        for given, known, what in (
+            (methods, by_name, "method"),
+            (transfers, by_letters, "transfer"),
+        ):
+            spelled = {each.lower() if what == "method" else each.upper() for each in given}
+            unknown = sorted(spelled - set(known))
+            if unknown:
+                names = [method.name for method in self.methods]
+                raise PlanError(
+                    f"{self.name} has no {what} {unknown[0]!r}; it has "
+                    f"{', '.join(names if what == 'method' else by_letters)}."
+                )
+        if trials is not None and not 1 <= trials <= self.trials:
+            raise PlanError(f"{self.name} has 1 to {self.trials} trials, but {trials} are asked.")
+        return replace(
+            self,
+            trials=self.trials if trials is None else trials,
+            methods=tuple(by_name[each.lower()] for each in methods) or self.methods,
+            transfers=tuple(by_letters[each.upper()] for each in transfers) or self.transfers,
+        )
+
+
+def experiment_names() -> tuple[str, ...]:
+    """Names of the experiments that the package ships."""
+    folder = resources.files("ilspace.benchmark") / "experiments"
+    return tuple(sorted(each.name[:-5] for each in folder.iterdir() if each.name.endswith(".toml")))
+
+
+def load_plan(name: str) -> Plan:
+    """Read a plan.
+
+    Parameters
+    ----------
+    name : str
+        Name of an experiment that the package ships, or path of a TOML file.
+
+    Returns
+    -------
+    Plan
+        Checked.
+    """
+    if name in experiment_names():
+        file = resources.files("ilspace.benchmark") / "experiments" / f"{name}.toml"
+        return parse_plan(name, file.read_text(encoding="utf-8"))
+    path = Path(name)
+    if path.suffix != ".toml" or not path.is_file():
+        raise PlanError(
+            f"{name!r} must be an experiment ({', '.join(experiment_names())}) or a TOML file, but "
+            "is neither."
+        )
+    return parse_plan(path.stem, path.read_text(encoding="utf-8"))
+
+
+def parse_plan(name: str, text: str) -> Plan:
+    """Read a plan from the text of a TOML file.
+
+    Parameters
+    ----------
+    name : str
+        What to call it.
+    text : str
+        The file's content.
+
+    Returns
+    -------
+    Plan
+        Checked.
+    """
+    try:
+        raw = tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PlanError(f"The plan {name} must be TOML, but is not: {error}.") from None
+    known = {"title", "paper", "dataset", "features", "preprocessing", "setting", "trials"}
+    extra = set(raw) - known - {"method", "transfers"}
+    missing = known - {"title", "paper"} - set(raw)
+    if extra or missing or not raw.get("method"):
+        what = f"has no entry for {sorted(extra)[0]!r}" if extra else "lacks "
+        lacking = sorted(missing)[0] if missing else "[[method]]"
+        raise PlanError(
+            f"The plan {name} {what if extra else what + repr(lacking)}; it may hold "
+            f"{', '.join(sorted(known | {'transfers'}))} and a [[method]] for each row."
+        )
+    if raw["setting"] not in SETTINGS:
+        raise PlanError(f"setting must be one of {', '.join(SETTINGS)}, got {raw['setting']!r}.")
+    methods = []
+    for entry in raw["method"]:
+        unknown = set(entry) - {"name", "estimator", "parameters", "selection", "paper"}
+        if unknown or not {"name", "estimator"} <= set(entry):
+            raise PlanError(
+                f"A [[method]] of {name} needs a name and an estimator, and may have parameters, "
+                f"selection and paper, but is {entry}."
+            )
+        method = Method(**entry)
+        if method.selection not in SELECTIONS:
+            raise PlanError(
+                f"selection must be one of {', '.join(SELECTIONS)}, got {method.selection!r}."
+            )
+        methods.append(replace(method, paper=method.paper or method.name))
+    transfers = raw.get("transfers", ["".join(each) for each in TRANSFERS])
+    return Plan(
+        name=name,
+        title=raw.get("title", name),
+        dataset=raw["dataset"],
+        features=raw["features"],
+        setting=raw["setting"],
+        preprocessing=tuple(raw["preprocessing"]),
+        trials=raw["trials"],
+        transfers=tuple((each[0], each[1:]) for each in transfers),
+        methods=tuple(methods),
+        paper=raw.get("paper", ""),
+    )

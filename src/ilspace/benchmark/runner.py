@@ -1,0 +1,85 @@
+"""Run the cells of a plan on all cores or on a cluster, and keep each result at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import joblib
+
+from ilspace.backend import one_thread
+from ilspace.benchmark.cells import run_cell
+from ilspace.benchmark.plans import Cell, PlanError
+from ilspace.benchmark.store import Store
+
+
+def _run_alone(cell: Cell) -> dict[str, Any]:
+    """Run a cell in one thread: the cells themselves fill the cores."""
+    with one_thread():
+        return run_cell(cell)
+
+
+def run_cells(
+    cells: Iterable[Cell],
+    store: Store,
+    *,
+    jobs: int = -1,
+    dask: str | None = None,
+    on_record: Callable[[dict[str, Any]], object] = lambda record: None,
+) -> int:
+    """Run the cells that the store has no result of.
+
+    Each record is in the store as soon as its cell has finished. Results do not depend on the
+    number of workers: every cell has its own seed, and works in one thread.
+
+    Parameters
+    ----------
+    cells : iterable of Cell
+        What to run.
+    store : Store
+        Where results are, and go.
+    jobs : int, default=-1
+        Processes; -1 for one a core.
+    dask : str, optional
+        Address of a Dask scheduler, or ``"local"`` for a cluster on this machine.
+    on_record : callable, optional
+        Called with each record, after it was stored.
+
+    Returns
+    -------
+    int
+        How many cells ran.
+    """
+    finished = store.finished()
+    todo = [cell for cell in cells if cell.key not in finished]
+    with _backend(jobs, dask):
+        parallel = joblib.Parallel(
+            n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1
+        )
+        for record in parallel(joblib.delayed(_run_alone)(cell) for cell in todo):
+            store.append(record)
+            on_record(record)
+    return len(todo)
+
+
+@contextmanager
+def _backend(jobs: int, dask: str | None) -> Iterator[None]:
+    if dask is None:
+        yield
+        return
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise PlanError(
+            "A Dask cluster needs the packages dask and distributed, which are missing: "
+            'pip install "ilspace[dask]".'
+        ) from None
+    if dask == "local":
+        n_workers = joblib.effective_n_jobs(jobs)
+        cluster = LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0")
+        with cluster, Client(cluster), joblib.parallel_config(backend="dask"):
+            yield
+        return
+    with Client(dask), joblib.parallel_config(backend="dask"):
+        yield

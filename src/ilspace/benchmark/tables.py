@@ -1,0 +1,201 @@
+"""Tables of a benchmark: our accuracies beside the paper's."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from ilspace.benchmark.plans import Plan, PlanError, cell_key
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method in one block.
+
+    Attributes
+    ----------
+    method, selection : str
+        The method, and how its parameters were chosen.
+    mean, std : ndarray of shape (n_transfers,)
+        Over the trials, in %; NaN where there is no result. The deviation is the sample's.
+    n_trials : int
+        Fewest trials of a transfer.
+    paper : ndarray of shape (n_transfers,) or None
+        What the paper prints.
+    """
+
+    method: str
+    selection: str
+    mean: np.ndarray
+    std: np.ndarray
+    n_trials: int
+    paper: np.ndarray | None
+
+    @property
+    def average(self) -> float:
+        """Mean over the transfers."""
+        return float(np.mean(self.mean))
+
+    @property
+    def difference(self) -> float | None:
+        """Points that the average is above the paper's."""
+        return None if self.paper is None else self.average - float(np.mean(self.paper))
+
+
+@dataclass(frozen=True)
+class Block:
+    """All methods with one preprocessing.
+
+    Attributes
+    ----------
+    preprocessing : str
+        Its name.
+    rows : tuple of Row
+        The methods, in the plan's order.
+    ranks : ndarray of shape (n_rows,)
+        Mean rank over the transfers, 1 for the best.
+    p_values : tuple of float or None
+        Wilcoxon's signed-rank test of each row against the reference over the transfers; None
+        for the reference itself, and where there are too few transfers.
+    critical_difference : float
+        Mean ranks that differ by less are not told apart, by Nemenyi's test at 5 %.
+    """
+
+    preprocessing: str
+    rows: tuple[Row, ...]
+    ranks: np.ndarray
+    p_values: tuple[float | None, ...]
+    critical_difference: float
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a plan found.
+
+    Attributes
+    ----------
+    plan : Plan
+        The plan.
+    transfers : tuple of str
+        Columns.
+    blocks : tuple of Block
+        One a preprocessing.
+    reference : str
+        The method that the others are tested against.
+    n_failed : int
+        Cells without a result because of an error.
+    """
+
+    plan: Plan
+    transfers: tuple[str, ...]
+    blocks: tuple[Block, ...]
+    reference: str
+    n_failed: int
+
+
+def paper_table(name: str) -> dict[str, dict[str, float]]:
+    """A table of the paper.
+
+    Parameters
+    ----------
+    name : str
+        Its name in ``paper.toml``; nothing for no table.
+
+    Returns
+    -------
+    dict
+        For each method the accuracy in % of each transfer.
+    """
+    if not name:
+        return {}
+    text = (resources.files("ilspace.benchmark") / "paper.toml").read_text(encoding="utf-8")
+    tables = tomllib.loads(text)
+    if name not in tables:
+        raise PlanError(f"The paper has no table {name!r}; it has {', '.join(tables)}.")
+    columns = tables[name].pop("columns")
+    return {row: dict(zip(columns, values, strict=True)) for row, values in tables[name].items()}
+
+
+def make_table(plan: Plan, records: Iterable[dict[str, Any]], reference: str = "ILS") -> Table:
+    """Summarise the records of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+        Which cells count.
+    records : iterable of dict
+        Results, of this plan or others.
+    reference : str, default="ILS"
+        The method that the others are tested against.
+
+    Returns
+    -------
+    Table
+        With NaN where cells are missing.
+    """
+    by_key = {cell_key(record["cell"]): record for record in records}  # the last one counts
+    found: dict[tuple[str, str, str], list[float]] = {}
+    n_failed = 0
+    for cell in plan.cells():
+        record = by_key.get(cell.key)
+        if record is None:
+            continue
+        if record.get("error") is not None:
+            n_failed += 1
+            continue
+        place = (cell.preprocessing, cell.method, cell.source + cell.target)
+        found.setdefault(place, []).append(record["accuracy"])
+    paper = paper_table(plan.paper)
+    transfers = tuple(source + target for source, target in plan.transfers)
+    blocks = []
+    for preprocessing in plan.preprocessing:
+        rows = []
+        for method in plan.methods:
+            scores = [found.get((preprocessing, method.name, each), []) for each in transfers]
+            if any(scores):
+                known = paper.get(method.paper)
+                rows.append(
+                    Row(
+                        method.name,
+                        method.selection,
+                        np.array([np.mean(each) if each else np.nan for each in scores]),
+                        np.array(
+                            [np.std(each, ddof=1) if len(each) > 1 else np.nan for each in scores]
+                        ),
+                        min(map(len, scores)),
+                        None if known is None else np.array([known[each] for each in transfers]),
+                    )
+                )
+        if rows:
+            blocks.append(_block(preprocessing, rows, reference))
+    return Table(plan, transfers, tuple(blocks), reference, n_failed)
+
+
+def _block(preprocessing: str, rows: Sequence[Row], reference: str) -> Block:
+    means = np.array([row.mean for row in rows])
+    whole = ~np.isnan(means).any(axis=0)
+    ranks = stats.rankdata(-means[:, whole], axis=0).mean(axis=1)
+    position = (
+        [row.method for row in rows].index(reference)
+        if any(row.method == reference for row in rows)
+        else None
+    )
+    p_values: list[float | None] = []
+    for i in range(len(rows)):
+        if position is None or i == position or whole.sum() < 6:
+            p_values.append(None)
+        else:
+            test = stats.wilcoxon(means[position, whole], means[i, whole])
+            p_values.append(float(test.pvalue))
+    k, n = len(rows), int(whole.sum())
+    critical = np.nan
+    if k > 1 and n:
+        studentized = stats.studentized_range.ppf(0.95, k, np.inf) / np.sqrt(2)
+        critical = float(studentized * np.sqrt(k * (k + 1) / (6 * n)))
+    return Block(preprocessing, tuple(rows), ranks, tuple(p_values), critical)

@@ -1,0 +1,140 @@
+"""``ilspace bench``: rerun the paper's experiments, and make its tables."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ilspace.benchmark.plans import PlanError, experiment_names, load_plan
+from ilspace.benchmark.store import Store
+from ilspace.cli._extras import explain
+from ilspace.datasets import DataCorrupt, DataMissing
+
+bench = typer.Typer(
+    name="bench", no_args_is_help=True, help="Rerun the paper's experiments; tables of results."
+)
+
+RUN_EXAMPLES = """**Examples**
+
+- `ilspace bench run surf-unsupervised --trials 2 --methods ils,sa`: a first look
+
+- `ilspace bench run surf-unsupervised --jobs 2`: all of it; start it again after an interruption
+
+- `ilspace bench run my-experiment.toml --store results`: an experiment of one's own
+"""
+TABLE_EXAMPLES = """**Examples**
+
+- `ilspace bench table surf-unsupervised`: Markdown, on standard output
+
+- `ilspace bench table surf-unsupervised --format latex > table.tex`
+"""
+
+Name = Annotated[
+    str,
+    typer.Argument(help=f"An experiment ({', '.join(experiment_names())}), or a TOML file of one."),
+]
+StoreFolder = Annotated[
+    Path, typer.Option("--store", file_okay=False, help="Folder of the results.")
+]
+Trials = Annotated[int | None, typer.Option(min=1, help="Only the first trials.")]
+Methods = Annotated[str, typer.Option(help="Only these methods, separated by commas.")]
+Transfers = Annotated[str, typer.Option(help="Only these transfers, such as AW,DA.")]
+
+
+class Format(StrEnum):
+    """Formats of tables."""
+
+    md = "md"
+    csv = "csv"
+    latex = "latex"
+
+
+def _listed(text: str) -> list[str]:
+    return [each.strip() for each in text.split(",") if each.strip()]
+
+
+def _store(folder: Path, name: str) -> Store:
+    return Store(folder / f"{Path(name).stem}.jsonl")
+
+
+@bench.command("run", epilog=RUN_EXAMPLES)
+def run(
+    name: Name,
+    trials: Trials = None,
+    methods: Methods = "",
+    transfers: Transfers = "",
+    jobs: Annotated[int, typer.Option(help="Processes; -1 for one a core.")] = -1,
+    store: StoreFolder = Path("results"),
+    dask: Annotated[
+        str | None, typer.Option(help="Address of a Dask scheduler, or `local`.")
+    ] = None,
+) -> None:
+    """Run an experiment, or what is left of it.
+
+    Each result is appended to `STORE/NAME.jsonl` as soon as it is there. A run that was killed goes
+    on where it stopped; a cell that failed is recorded with its error, the run goes on, and the
+    next run tries it again. Exit code 1 if a cell failed, 2 if the request makes no sense.
+    """
+    try:
+        from ilspace.cli._bench_output import run_and_watch
+
+        plan = load_plan(name).narrowed(
+            trials=trials, methods=_listed(methods), transfers=_listed(transfers)
+        )
+        n_failed = run_and_watch(plan, _store(store, name), jobs=jobs, dask=dask)
+    except ImportError as error:
+        typer.echo(explain(error, "The benchmark"), err=True)
+        raise typer.Exit(1) from None
+    except (PlanError, DataMissing, DataCorrupt) as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+    except OSError as error:
+        typer.echo(f"The benchmark cannot read or write a file: {error}", err=True)
+        raise typer.Exit(1) from None
+    except KeyboardInterrupt:
+        typer.echo("Interrupted; all finished cells are stored. Run it again to go on.", err=True)
+        raise typer.Exit(130) from None
+    if n_failed:
+        raise typer.Exit(1)
+
+
+@bench.command("table", epilog=TABLE_EXAMPLES)
+def table(
+    name: Name,
+    format: Annotated[Format, typer.Option(help="Format of the table.")] = Format.md,
+    trials: Trials = None,
+    methods: Methods = "",
+    transfers: Transfers = "",
+    store: StoreFolder = Path("results"),
+) -> None:
+    """Print the table of an experiment: our accuracies beside the paper's.
+
+    Nothing else is printed. The same table is also written as `STORE/NAME.md`, `.csv` and `.tex`.
+    """
+    try:
+        from ilspace.benchmark._files import write_whole
+        from ilspace.benchmark.formats import FORMATS, SUFFIXES
+        from ilspace.benchmark.tables import make_table
+
+        plan = load_plan(name).narrowed(
+            trials=trials, methods=_listed(methods), transfers=_listed(transfers)
+        )
+        results = _store(store, name)
+        made = make_table(plan, results.records())
+        if not made.blocks:
+            raise PlanError(
+                f"{results.path} must hold results of {plan.name}, but has none: make them with "
+                f"`ilspace bench run {name}`."
+            )
+        for each, suffix in SUFFIXES.items():
+            write_whole(results.path.with_suffix(suffix), FORMATS[each](made).encode())
+    except PlanError as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+    except OSError as error:
+        typer.echo(f"The table cannot be written: {error}", err=True)
+        raise typer.Exit(1) from None
+    typer.echo(FORMATS[format.value](made), nl=False)

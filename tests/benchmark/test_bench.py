@@ -1,0 +1,243 @@
+"""Plans, the store and the runner: nothing that finished is lost or repeated."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from typing import Any
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from ilspace.benchmark.cells import make_estimator, run_cell
+from ilspace.benchmark.formats import FORMATS
+from ilspace.benchmark.plans import PlanError, cell_key, experiment_names, load_plan, parse_plan
+from ilspace.benchmark.runner import run_cells
+from ilspace.benchmark.store import Store
+from ilspace.benchmark.tables import make_table, paper_table
+from ilspace.cli.app import app
+
+PLAN = """
+dataset = "office-caltech"
+features = "surf"
+preprocessing = ["l1-zscore"]
+setting = "semi-supervised"
+trials = 3
+transfers = ["DW", "WD"]
+paper = "surf-semi-supervised"
+
+[[method]]
+name = "1-NN-t"
+estimator = "TargetOnly"
+
+[[method]]
+name = "ILS"
+estimator = "ILSClassifier"
+parameters = { n_components = 5, max_iter = 2, tol = 1.0 }
+"""
+needs_data = pytest.mark.usefixtures("ilspace_data")
+
+
+def plan():
+    return parse_plan("small", PLAN)
+
+
+# -- plans ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", experiment_names())
+def test_shipped_experiments_make_sense(name):
+    found = load_plan(name)
+    cells = list(found.cells())
+    assert len(cells) == len({cell.key for cell in cells})
+    assert len(cells) == len(found.methods) * len(found.transfers) * found.trials * len(
+        found.preprocessing
+    )
+    assert "ILS" in paper_table(found.paper)
+    for method in found.methods:
+        make_estimator(method.estimator, dict(method.parameters), 0)
+
+
+@pytest.mark.parametrize(
+    ("spoil", "message"),
+    [
+        (lambda text: text.replace("trials = 3", ""), "lacks 'trials'"),
+        (lambda text: "colour = 1\n" + text, "no entry for 'colour'"),
+        (lambda text: text.replace("semi-supervised", "magic", 1), "setting must be one of"),
+        (lambda text: text + 'selection = "guess"', "selection must be one of"),
+        (lambda text: text.replace("estimator", "estimate"), "needs a name and an estimator"),
+        (lambda text: text[:120], r"lacks '\[\[method\]\]'|must be TOML|lacks"),
+        (lambda text: "=" + text, "must be TOML"),
+    ],
+)
+def test_bad_plans_are_refused(spoil, message):
+    with pytest.raises(PlanError, match=message):
+        parse_plan("small", spoil(PLAN))
+
+
+def test_parts_of_a_plan():
+    part = plan().narrowed(trials=2, methods=["ils"], transfers=["dw"])
+    assert [cell.trial for cell in part.cells()] == [0, 1]
+    wrongs: list[dict[str, Any]] = [{"methods": ["no"]}, {"transfers": ["XY"]}, {"trials": 9}]
+    for wrong in wrongs:
+        with pytest.raises(PlanError):
+            plan().narrowed(**wrong)
+    with pytest.raises(PlanError, match="must be an experiment"):
+        load_plan("no-such-thing")
+
+
+def test_the_papers_means():
+    table = paper_table("surf-unsupervised")
+    assert np.mean(list(table["ILS"].values())) == pytest.approx(45.99, abs=0.005)
+    assert np.mean(list(table["CORAL"].values())) == pytest.approx(46.66, abs=0.02)
+    with pytest.raises(PlanError, match="no table"):
+        paper_table("colours")
+
+
+# -- the store -----------------------------------------------------------------------------------
+
+
+def test_store_skips_what_was_cut_short(tmp_path):
+    store = Store(tmp_path / "new" / "store.jsonl")
+    assert list(store.records()) == []
+    store.append({"cell": {"trial": 0}, "error": None})
+    with store.path.open("ab") as stream:
+        stream.write(b'{"cell": {"trial": 1}, "err')
+    assert [record["cell"]["trial"] for record in store.records()] == [0]
+    store.append({"cell": {"trial": 2}, "error": None})
+    assert [record["cell"]["trial"] for record in store.records()] == [0, 2]
+    assert store.finished() == {'{"trial": 0}', '{"trial": 2}'}
+
+
+# -- the runner ----------------------------------------------------------------------------------
+
+
+@needs_data
+def test_results_do_not_depend_on_the_number_of_workers(tmp_path):
+    found = []
+    for jobs in (1, 2):
+        store = Store(tmp_path / f"{jobs}.jsonl")
+        assert run_cells(plan().cells(), store, jobs=jobs) == 12
+        assert run_cells(plan().cells(), store, jobs=jobs) == 0
+        found.append({cell_key(r["cell"]): r["accuracy"] for r in store.records()})
+    assert found[0] == found[1]
+    record = next(iter(Store(tmp_path / "1.jsonl").records()))
+    assert {"seed", "versions", "fit_seconds", "peak_mib", "status", "converged"} <= set(record)
+
+
+@needs_data
+def test_a_failing_cell_is_recorded_and_tried_again(tmp_path):
+    text = PLAN.replace("n_components = 5", "n_components = 5000")
+    store = Store(tmp_path / "store.jsonl")
+    run_cells(parse_plan("small", text).cells(), store, jobs=1)
+    records = list(store.records())
+    failed = [record for record in records if record["error"] is not None]
+    assert (len(records), len(failed)) == (12, 6)
+    assert all("n_components must be at most" in record["error"] for record in failed)
+    assert run_cells(parse_plan("small", text).cells(), store, jobs=1) == 6
+
+
+@needs_data
+@pytest.mark.slow
+def test_a_killed_run_goes_on_where_it_stopped(tmp_path, ilspace_data):
+    text = PLAN.replace("trials = 3", "trials = 20").replace(", max_iter = 2, tol = 1.0", "")
+    (tmp_path / "long.toml").write_text(text)
+    command = [sys.executable, "-m", "ilspace.cli", "bench", "run", "long.toml", "--jobs", "2"]
+    environment = os.environ | {"ILSPACE_DATA": str(ilspace_data), "OPENBLAS_NUM_THREADS": "1"}
+    path, before = tmp_path / "results" / "long.jsonl", b""
+    for n_wanted in (5, 20):
+        process = subprocess.Popen(
+            command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL
+        )
+        deadline = time.monotonic() + 60
+        while time.monotonic() < deadline and process.poll() is None:
+            if path.is_file() and path.read_bytes().count(b"\n") >= n_wanted:
+                break
+            time.sleep(0.005)
+        os.kill(process.pid, signal.SIGKILL)
+        process.wait(10)
+        now = path.read_bytes()
+        assert now.startswith(before)  # nothing that was stored is touched
+        assert n_wanted <= now.count(b"\n") < 80
+        before = now
+    subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True)
+    assert path.read_bytes().startswith(before)
+    keys = [cell_key(record["cell"]) for record in Store(path).records()]
+    assert len(keys) == len(set(keys)) == 80
+
+
+# -- tables and commands -------------------------------------------------------------------------
+
+
+def records(accuracy):
+    for cell in plan().cells():
+        value = accuracy(cell)
+        error = None if value is not None else "it broke"
+        yield {"cell": cell.as_dict(), "accuracy": value, "error": error}
+
+
+def test_table_of_known_numbers():
+    made = make_table(
+        plan(), records(lambda cell: 50.0 + 10 * cell.trial + 5 * (cell.method == "ILS"))
+    )
+    (block,) = made.blocks
+    target_only, ils = block.rows
+    np.testing.assert_allclose(target_only.mean, 60)
+    np.testing.assert_allclose(target_only.std, 10)
+    assert (ils.average, ils.n_trials) == (65, 3)
+    assert ils.difference == pytest.approx(65 - (80.1 + 70.8) / 2)
+    np.testing.assert_array_equal(block.ranks, [2, 1])
+    text = FORMATS["md"](made)
+    assert "**65.0 ± 10.0**" in text
+    assert "*60.0 ± 10.0*" in text
+    assert "80.1" in text
+    assert "\\textbf{65.0}" in FORMATS["latex"](made)
+    assert "l1-zscore,ILS,paper,DW,65.0,10.0,3,80.1" in FORMATS["csv"](made)
+
+
+def test_failed_and_missing_cells_are_left_out():
+    some = [r for r in records(lambda cell: None if cell.trial == 1 else 40.0)][:-1]
+    made = make_table(plan(), some)
+    assert made.n_failed == 4
+    assert [row.n_trials for row in made.blocks[0].rows] == [2, 1]
+    assert "4 cells failed" in FORMATS["md"](made)
+
+
+def test_table_alone_is_on_standard_output(tmp_path):
+    (tmp_path / "small.toml").write_text(PLAN)
+    store = Store(tmp_path / "small.jsonl")
+    for record in records(lambda cell: 50.0):
+        store.append(record)
+    command = ["bench", "table", str(tmp_path / "small.toml"), "--store", str(tmp_path)]
+    result = CliRunner().invoke(app, [*command, "--format", "csv"])
+    assert result.exit_code == 0, result.output
+    assert result.stdout == (tmp_path / "small.csv").read_text()
+    assert (tmp_path / "small.md").read_text().startswith("# small")
+    assert "tabular" in (tmp_path / "small.tex").read_text()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["run", "no-such-thing"], "must be an experiment"),
+        (["run", "surf-unsupervised", "--methods", "nothing"], "has no method 'nothing'"),
+        (["table", "surf-unsupervised", "--store", "nowhere"], "ilspace bench run"),
+    ],
+)
+def test_impossible_requests_end_with_a_sentence(options, message, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    result = CliRunner().invoke(app, ["bench", *options])
+    assert result.exit_code == 2
+    assert message in result.stderr
+    assert result.stdout == ""
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_broken_cell_does_not_raise():
+    cell = next(iter(parse_plan("small", PLAN.replace("TargetOnly", "Nothing")).cells()))
+    record = run_cell(cell)
+    assert "There is no estimator 'Nothing'" in record["error"]
+    json.dumps(record, allow_nan=False)
