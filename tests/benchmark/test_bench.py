@@ -150,7 +150,11 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path, ilspace_data):
     path, before = tmp_path / "results" / "long.jsonl", b""
     for n_wanted in (5, 20):
         process = subprocess.Popen(
-            command, cwd=tmp_path, env=environment, stderr=subprocess.DEVNULL
+            command,
+            cwd=tmp_path,
+            env=environment,
+            stderr=subprocess.DEVNULL,
+            start_new_session=True,
         )
         deadline = time.monotonic() + 60
         while time.monotonic() < deadline and process.poll() is None:
@@ -159,6 +163,7 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path, ilspace_data):
             time.sleep(0.005)
         os.kill(process.pid, signal.SIGKILL)
         process.wait(10)
+        os.killpg(process.pid, signal.SIGKILL)  # its workers would linger
         now = path.read_bytes()
         assert now.startswith(before)  # nothing that was stored is touched
         assert n_wanted <= now.count(b"\n") < 80

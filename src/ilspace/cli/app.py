@@ -8,6 +8,7 @@ import typer
 
 from ilspace import __version__
 from ilspace.cli.bench import bench
+from ilspace.cli.data import data
 from ilspace.cli.demo import EXAMPLES, demo
 
 app = typer.Typer(
@@ -19,6 +20,7 @@ app = typer.Typer(
 )
 app.command(epilog=EXAMPLES)(demo)
 app.add_typer(bench)
+app.add_typer(data)
 
 
 def _print_version(wanted: bool) -> None:

@@ -31,6 +31,11 @@ class PublicCopy(NamedTuple):
     commit: str
     path: str
 
+    @property
+    def address(self) -> str:
+        """Address of the folder, to which a file's name is added."""
+        return f"https://raw.githubusercontent.com/{self.repository}/{self.commit}/{self.path}"
+
     def __str__(self) -> str:
         """Say where the copy is, for a message."""
         return f"GitHub {self.repository}, commit {self.commit}, folder {self.path}"

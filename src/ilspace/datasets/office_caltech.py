@@ -152,9 +152,28 @@ def locate_split(source: str, target: str) -> Path:
             f"source and target must be two different domains of {', '.join(DOMAIN_NAMES)}, "
             f"got {source!r} and {target!r}"
         )
+    return locate(_split_path(source, target), sha256)
+
+
+def _split_path(source: str, target: str) -> str:
     transfer = f"{DOMAIN_NAMES[source]}-{DOMAIN_NAMES[target]}"
-    name = f"SameCategory_{transfer}_20RandomTrials_10Categories.mat"
-    return locate(f"office_caltech_splits/{name}", sha256)
+    return f"office_caltech_splits/SameCategory_{transfer}_20RandomTrials_10Categories.mat"
+
+
+def published_files() -> dict[str, dict[str, str]]:
+    """Files of each part of the data set.
+
+    Returns
+    -------
+    dict of str to dict
+        For ``"splits"`` and each kind of features: path below a data root, and checksum.
+    """
+    files = {
+        features: {kind.path(DOMAIN_NAMES[each]): sha for each, sha in SHA256[features].items()}
+        for features, kind in _FEATURES.items()
+    }
+    splits = {_split_path(*letters): sha for letters, sha in SHA256["splits"].items()}
+    return files | {"splits": splits}
 
 
 def _load(features: str, letter: str) -> Domain:

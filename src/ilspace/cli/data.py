@@ -1,0 +1,75 @@
+"""``ilspace data``: which data sets there are, where their files are, and how to get them."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from ilspace.cli._extras import explain
+from ilspace.datasets import DataCorrupt, DataMissing
+from ilspace.datasets.catalogue import DATA_SETS, fetch, find_data_set
+
+data = typer.Typer(name="data", no_args_is_help=True, help="Data sets: list, find, download.")
+
+Name = Annotated[str, typer.Argument(help="A data set; `ilspace data list` names them.")]
+
+
+@data.command("list")
+def list_() -> None:
+    """List the data sets, and whether their files are here."""
+    width = max(map(len, DATA_SETS))
+    for each in DATA_SETS.values():
+        typer.echo(f"{each.name:{width}}  {each.state():7}  {each.about}")
+
+
+@data.command("where")
+def where(name: Name) -> None:
+    """Print the paths of a data set's files, after checking their content."""
+    _guarded(lambda: find_data_set(name).located())
+
+
+@data.command("fetch")
+def fetch_(
+    name: Name,
+    mirror: Annotated[
+        str | None, typer.Option("--from", help="Address of a folder with the same files.")
+    ] = None,
+) -> None:
+    """Download the files that are missing to the cache, and print their paths.
+
+    Each file is checked against its sha256 and appears in one move, so an interrupted download
+    leaves nothing behind. Files that are here already are not fetched again.
+    """
+
+    def run():
+        total = len(find_data_set(name).files)
+        from rich.console import Console
+        from rich.progress import Progress
+
+        with Progress(console=Console(stderr=True), transient=True) as bar:
+            task = bar.add_task("", total=total)
+
+            def show(path: str) -> None:
+                bar.update(task, description=path.rpartition("/")[2], advance=1)
+
+            return fetch(name, mirror=mirror, progress=show)
+
+    _guarded(run)
+
+
+def _guarded(action) -> None:
+    """Print the paths that an action finds, or one sentence that says why there are none."""
+    try:
+        paths = action()
+    except ImportError as error:
+        typer.echo(explain(error, "Downloading"), err=True)
+        raise typer.Exit(1) from None
+    except (ValueError, DataMissing, DataCorrupt) as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+    except OSError as error:
+        typer.echo(f"A file cannot be written: {error}", err=True)
+        raise typer.Exit(1) from None
+    for path in paths:
+        typer.echo(path)

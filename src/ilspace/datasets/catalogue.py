@@ -1,0 +1,160 @@
+"""The data sets that loaders know: where their files are, and how to get them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from types import MappingProxyType
+
+from ilspace.datasets._files import PUBLIC_COPIES, DataCorrupt, DataMissing, locate, search_roots
+from ilspace.datasets.office_caltech import published_files
+
+_ABOUT = {
+    "surf": "Office+Caltech10, SURF bags of words: 4 domains, 800 columns",
+    "splits": "Office+Caltech10, the 20 official semi-supervised splits of each transfer",
+    "decaf6": "Office+Caltech10, DeCAF6: domains D and W, 4096 columns",
+    "deep": "Office+Caltech10, mid-level EfficientNet-Lite0: 4 domains, 4032 columns",
+    "effnet": "Office+Caltech10, final EfficientNet-Lite0: 4 domains, 1280 columns",
+}
+
+
+@dataclass(frozen=True)
+class DataSet:
+    """A set of files that belong together.
+
+    Attributes
+    ----------
+    name : str
+        What it is called.
+    about : str
+        What it holds, in a line.
+    files : mapping of str to str
+        Path below a data root, and checksum.
+    """
+
+    name: str
+    about: str
+    files: MappingProxyType[str, str]
+
+    @property
+    def folder(self) -> str:
+        """Folder of the data root that holds the files."""
+        return next(iter(self.files)).split("/")[0]
+
+    def located(self) -> list[Path]:
+        """Find all files, and check their content.
+
+        Returns
+        -------
+        list of Path
+            In the order of `files`.
+        """
+        return [locate(path, sha256) for path, sha256 in self.files.items()]
+
+    def state(self) -> str:
+        """Say whether the files are there: ``"here"``, ``"missing"`` or ``"corrupt"``.
+
+        Returns
+        -------
+        str
+            The state.
+        """
+        try:
+            self.located()
+        except DataMissing:
+            return "missing"
+        except DataCorrupt:
+            return "corrupt"
+        return "here"
+
+
+DATA_SETS = MappingProxyType(
+    {
+        f"office-caltech-{part}": DataSet(
+            f"office-caltech-{part}", _ABOUT[part], MappingProxyType(files)
+        )
+        for part, files in published_files().items()
+    }
+)
+"""Data sets by name."""
+
+
+def find_data_set(name: str) -> DataSet:
+    """Look a data set up.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+
+    Returns
+    -------
+    DataSet
+        The one of this name.
+    """
+    if name not in DATA_SETS:
+        raise ValueError(f"There is no data set {name!r}; there are {', '.join(DATA_SETS)}.")
+    return DATA_SETS[name]
+
+
+def fetch(
+    name: str,
+    *,
+    mirror: str | None = None,
+    progress: Callable[[str], object] = lambda path: None,
+) -> list[Path]:
+    """Download the files of a data set that are not here yet.
+
+    They go to the last of :func:`search_roots`, the cache, each in one move once it is whole and
+    its checksum is right.
+
+    Parameters
+    ----------
+    name : str
+        The data set.
+    mirror : str, optional
+        Address of a folder with the same files; the public copy by default.
+    progress : callable, optional
+        Called with the path of each file, before it is looked for.
+
+    Returns
+    -------
+    list of Path
+        The files.
+    """
+    import pooch
+
+    wanted = find_data_set(name)
+    copy = PUBLIC_COPIES.get(wanted.folder)
+    if mirror is None and copy is None:
+        raise DataMissing(
+            f"{name} has no public copy: put its files into $ILSPACE_DATA/{wanted.folder}, or name "
+            "an address that holds them."
+        )
+    address = copy.address if mirror is None and copy is not None else str(mirror).rstrip("/")
+    cache = search_roots()[-1]
+    quiet = pooch.HTTPDownloader(progressbar=False, timeout=30)
+    found = []
+    for path, sha256 in wanted.files.items():
+        progress(path)
+        try:
+            found.append(locate(path, sha256))
+            continue
+        except DataMissing:
+            pass
+        folder, _, file_name = path.partition("/")
+        url = f"{address}/{file_name}"
+        try:
+            pooch.retrieve(
+                url, f"sha256:{sha256}", file_name, str(cache / folder), downloader=quiet
+            )
+        except ValueError:  # pooch says so where the checksum is another
+            raise DataCorrupt(
+                f"{url} must have sha256 {sha256}, but has another: the copy has changed; nothing "
+                "was kept."
+            ) from None
+        except OSError as error:
+            raise DataMissing(f"{url} cannot be read: {error}") from None
+        found.append(cache / folder / file_name)
+    return found

@@ -1,0 +1,104 @@
+"""``ilspace data``: files are found, fetched whole, or missed in one sentence."""
+
+import functools
+import hashlib
+import http.server
+import threading
+from types import MappingProxyType
+
+import pytest
+from typer.testing import CliRunner
+
+from ilspace.cli.app import app
+from ilspace.datasets import catalogue
+from ilspace.datasets._files import PUBLIC_COPIES
+
+CONTENT = {"one.mat": b"1" * 5000, "two.mat": b"2" * 70_000}
+
+
+@pytest.fixture
+def shelf(tmp_path, monkeypatch):
+    """A data set of two small files, an empty cache, and a server that has the files."""
+    files = {f"toys/{name}": hashlib.sha256(text).hexdigest() for name, text in CONTENT.items()}
+    toys = catalogue.DataSet("toys", "two files", MappingProxyType(files))
+    monkeypatch.setattr(catalogue, "DATA_SETS", MappingProxyType({"toys": toys}))
+    monkeypatch.delenv("ILSPACE_DATA", raising=False)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    served = tmp_path / "served"
+    served.mkdir()
+    for name, text in CONTENT.items():
+        (served / name).write_bytes(text)
+    asked = []
+
+    class Handler(http.server.SimpleHTTPRequestHandler):
+        def log_message(self, format, *arguments):
+            asked.append(arguments[0])
+
+    handler = functools.partial(Handler, directory=str(served))
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    yield f"http://127.0.0.1:{server.server_port}", served, tmp_path / "cache" / "ilspace", asked
+    server.shutdown()
+    thread.join(5)
+    server.server_close()
+
+
+def run(*options):
+    return CliRunner().invoke(app, ["data", *options])
+
+
+def test_fetch_brings_what_is_missing_once(shelf):
+    address, _, cache, asked = shelf
+    result = run("fetch", "toys", "--from", address)
+    assert result.exit_code == 0, result.output
+    paths = [cache / "toys" / name for name in CONTENT]
+    assert result.stdout.split() == [str(path) for path in paths]
+    assert [path.read_bytes() for path in paths] == list(CONTENT.values())
+    assert run("where", "toys").stdout == result.stdout
+    n_asked = len(asked)
+    assert run("fetch", "toys", "--from", address).exit_code == 0
+    assert len(asked) == n_asked
+
+
+def test_a_changed_copy_is_not_kept(shelf):
+    address, served, cache, _ = shelf
+    (served / "two.mat").write_bytes(b"something else")
+    result = run("fetch", "toys", "--from", address)
+    assert result.exit_code == 2
+    assert "the copy has changed; nothing was kept" in result.stderr
+    assert sorted(path.name for path in cache.rglob("*.mat")) == ["one.mat"]
+    assert [path for path in cache.rglob("*") if path.is_file()] == [cache / "toys" / "one.mat"]
+
+
+def test_a_missing_file_or_server_is_one_sentence(shelf):
+    address, served, _, _ = shelf
+    (served / "one.mat").unlink()
+    result = run("fetch", "toys", "--from", address)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert "one.mat cannot be read" in result.stderr
+    result = run("fetch", "toys", "--from", "http://127.0.0.1:9")
+    assert result.exit_code == 2
+    assert "cannot be read" in result.stderr
+
+
+@pytest.mark.usefixtures("shelf")
+def test_what_has_no_public_copy_says_so():
+    result = run("fetch", "toys")
+    assert result.exit_code == 2
+    assert "has no public copy: put its files into $ILSPACE_DATA/toys" in result.stderr
+    assert run("where", "nothing").exit_code == 2
+    missing = run("where", "toys")
+    assert missing.exit_code == 2
+    assert "set ILSPACE_DATA" in missing.stderr
+
+
+@pytest.mark.usefixtures("ilspace_data")
+def test_list_and_public_addresses():
+    result = run("list")
+    assert result.exit_code == 0
+    lines = result.stdout.splitlines()
+    assert len(lines) == 5
+    assert all(" here " in line for line in lines)
+    copy = PUBLIC_COPIES["office_caltech_surf"]
+    assert copy.address.endswith(f"{copy.commit}/ToRelease_GFK/data")
