@@ -174,6 +174,26 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path, ilspace_data):
     assert len(keys) == len(set(keys)) == 80
 
 
+@needs_data
+@pytest.mark.slow
+def test_a_cluster_gives_the_same_results(tmp_path, ilspace_data):
+    (tmp_path / "small.toml").write_text(PLAN)
+    found = []
+    for options in (["--jobs", "1"], ["--jobs", "2", "--dask", "local"]):
+        store = Store(tmp_path / options[1] / "small.jsonl")
+        command = [sys.executable, "-m", "ilspace.cli", "bench", "run", "small.toml", *options]
+        subprocess.run(
+            [*command, "--store", str(store.path.parent)],
+            cwd=tmp_path,
+            env=os.environ | {"ILSPACE_DATA": str(ilspace_data)},
+            check=True,
+            capture_output=True,
+        )
+        found.append({cell_key(r["cell"]): r["accuracy"] for r in store.records()})
+    assert len(found[0]) == 12
+    assert found[0] == found[1]
+
+
 # -- tables and commands -------------------------------------------------------------------------
 
 
