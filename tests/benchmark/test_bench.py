@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.io
 from typer.testing import CliRunner
 
 from ilspace.benchmark.cells import make_estimator, run_cell
@@ -138,6 +139,22 @@ def test_a_failing_cell_is_recorded_and_tried_again(tmp_path):
     assert (len(records), len(failed)) == (12, 6)
     assert all("n_components must be at most" in record["error"] for record in failed)
     assert run_cells(parse_plan("small", text).cells(), store, jobs=1) == 6
+
+
+def test_a_folder_of_poses(tmp_path, monkeypatch):
+    rng = np.random.default_rng(0)
+    (tmp_path / "pie").mkdir()
+    gnd = np.repeat(np.arange(1, 6), 6)
+    for pose in ("27", "09", "05", "37", "25", "02"):
+        pixels = rng.normal(size=(30, 1024)) + 3 * np.eye(5, 1024)[gnd - 1] * 20
+        scipy.io.savemat(tmp_path / "pie" / f"PIE{pose}.mat", {"fea": pixels, "gnd": gnd[:, None]})
+    monkeypatch.setenv("ILSPACE_DATA", str(tmp_path))
+    pie = load_plan("pie").narrowed(methods=["ils"])
+    store = Store(tmp_path / "store.jsonl")
+    run_cells(pie.cells(), store, jobs=1)
+    (block,) = make_table(pie, store.records()).blocks
+    assert block.rows[0].paper is not None
+    assert block.rows[0].average > 90
 
 
 @needs_data

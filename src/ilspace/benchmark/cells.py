@@ -9,6 +9,7 @@ import traceback
 import warnings
 from functools import lru_cache
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,16 @@ import ilspace
 from ilspace import baselines
 from ilspace.benchmark.plans import Cell, PlanError
 from ilspace.benchmark.protocols import Split, gong_splits, hoffman_splits
-from ilspace.datasets import load_office_caltech, preprocess
+from ilspace.datasets import (
+    DataMissing,
+    load_folder,
+    load_office_caltech,
+    preprocess,
+    search_roots,
+)
+
+OFFICE_CALTECH = "office-caltech"
+"""The data set that has official draws."""
 
 
 def make_estimator(name: str, parameters: dict[str, Any], seed: int) -> Any:
@@ -54,15 +64,35 @@ def make_estimator(name: str, parameters: dict[str, Any], seed: int) -> Any:
 @lru_cache(maxsize=4)
 def _domains(dataset: str, features: str, preprocessing: str):
     """Rows and labels of each domain, kept for the next cells of the same process."""
-    if dataset != "office-caltech":
-        raise PlanError(f"There is no data set {dataset!r} with a protocol; office-caltech is one.")
+    if dataset == OFFICE_CALTECH:
+        domains = load_office_caltech(features)
+    else:
+        domains = load_folder(_data_folder(dataset))
     return {
-        letter: (preprocess(domain.X, preprocessing), domain.y)
-        for letter, domain in load_office_caltech(features).items()
+        name: (preprocess(domain.X, preprocessing), domain.y) for name, domain in domains.items()
     }
 
 
+def _data_folder(name: str) -> Path:
+    """Find the folder of a data set that has no loader of its own."""
+    places = [*(root / name for root in search_roots()), Path(name)]
+    for place in places:
+        if place.is_dir():
+            return place
+    raise DataMissing(
+        f"The data set {name} must be a folder with one file a domain, but none of "
+        f"{', '.join(map(str, places))} is there: put the files into one of them."
+    )
+
+
 def _split(cell: Cell, y: np.ndarray, yt: np.ndarray) -> Split:
+    if cell.dataset != OFFICE_CALTECH:
+        if cell.setting != "unsupervised" or cell.trial:
+            raise PlanError(
+                f"{cell.dataset} has no official draws: the whole source is labelled and no target "
+                "row, so the setting must be unsupervised, with one trial."
+            )
+        return Split(np.arange(len(y)), np.arange(0), np.arange(len(yt)))
     if cell.setting == "unsupervised":
         return gong_splits(cell.source, cell.target, y, yt, n_trials=cell.trial + 1)[cell.trial]
     return hoffman_splits(cell.source, cell.target)[cell.trial]
@@ -98,6 +128,9 @@ def run_cell(cell: Cell) -> dict[str, Any]:
 
 def _fit_and_score(cell: Cell, seed: int) -> dict[str, Any]:
     domains = _domains(cell.dataset, cell.features, cell.preprocessing)
+    for name in (cell.source, cell.target):
+        if name not in domains:
+            raise PlanError(f"There is no domain {name!r}; there are {', '.join(domains)}.")
     (X, y), (Xt, yt) = domains[cell.source], domains[cell.target]
     split = _split(cell, y, yt)
     rows = np.concatenate([split.labelled, split.test])

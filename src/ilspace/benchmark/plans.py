@@ -130,6 +130,8 @@ class Plan:
         The rows.
     paper : str
         The paper's table to put beside, or nothing.
+    columns : mapping
+        Names of the transfers in tables, where they are not the letters side by side.
     """
 
     name: str
@@ -142,6 +144,22 @@ class Plan:
     transfers: tuple[tuple[str, str], ...]
     methods: tuple[Method, ...]
     paper: str = ""
+    columns: Mapping[tuple[str, str], str] = field(default_factory=dict)
+
+    def column(self, source: str, target: str) -> str:
+        """Name of a transfer in tables.
+
+        Parameters
+        ----------
+        source, target : str
+            The transfer.
+
+        Returns
+        -------
+        str
+            The letters side by side, unless the plan has a name for it.
+        """
+        return self.columns.get((source, target), source + target)
 
     def cells(self) -> Iterable[Cell]:
         """All cells, those that share their data side by side.
@@ -193,7 +211,7 @@ class Plan:
             The part.
         """
         by_name = {method.name.lower(): method for method in self.methods}
-        by_letters = {source + target: (source, target) for source, target in self.transfers}
+        by_letters = {self.column(*each).upper(): each for each in self.transfers}
         for given, known, what in (
             (methods, by_name, "method"),
             (transfers, by_letters, "transfer"),
@@ -267,14 +285,14 @@ def parse_plan(name: str, text: str) -> Plan:
     except tomllib.TOMLDecodeError as error:
         raise PlanError(f"The plan {name} must be TOML, but is not: {error}.") from None
     known = {"title", "paper", "dataset", "features", "preprocessing", "setting", "trials"}
-    extra = set(raw) - known - {"method", "transfers"}
+    extra = set(raw) - known - {"method", "transfers", "columns"}
     missing = known - {"title", "paper"} - set(raw)
     if extra or missing or not raw.get("method"):
         what = f"has no entry for {sorted(extra)[0]!r}" if extra else "lacks "
         lacking = sorted(missing)[0] if missing else "[[method]]"
         raise PlanError(
             f"The plan {name} {what if extra else what + repr(lacking)}; it may hold "
-            f"{', '.join(sorted(known | {'transfers'}))} and a [[method]] for each row."
+            f"{', '.join(sorted(known | {'transfers', 'columns'}))} and a [[method]] for each row."
         )
     if raw["setting"] not in SETTINGS:
         raise PlanError(f"setting must be one of {', '.join(SETTINGS)}, got {raw['setting']!r}.")
@@ -292,7 +310,16 @@ def parse_plan(name: str, text: str) -> Plan:
                 f"selection must be one of {', '.join(SELECTIONS)}, got {method.selection!r}."
             )
         methods.append(replace(method, paper=method.paper or method.name))
-    transfers = raw.get("transfers", ["".join(each) for each in TRANSFERS])
+    transfers = [
+        tuple(each.split("-")) if "-" in each else (each[:1], each[1:])
+        for each in raw.get("transfers", ["".join(each) for each in TRANSFERS])
+    ]
+    columns = raw.get("columns", [])
+    if columns and len(columns) != len(transfers):
+        raise PlanError(
+            f"The plan {name} must name each of its {len(transfers)} transfers in columns, but has "
+            f"{len(columns)} names."
+        )
     return Plan(
         name=name,
         title=raw.get("title", name),
@@ -301,7 +328,8 @@ def parse_plan(name: str, text: str) -> Plan:
         setting=raw["setting"],
         preprocessing=tuple(raw["preprocessing"]),
         trials=raw["trials"],
-        transfers=tuple((each[0], each[1:]) for each in transfers),
+        transfers=tuple(transfers),
+        columns=dict(zip(transfers, columns, strict=False)),
         methods=tuple(methods),
         paper=raw.get("paper", ""),
     )

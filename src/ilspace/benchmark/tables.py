@@ -149,10 +149,10 @@ def make_table(plan: Plan, records: Iterable[dict[str, Any]], reference: str = "
         if record.get("error") is not None:
             n_failed += 1
             continue
-        place = (cell.preprocessing, cell.method, cell.source + cell.target)
+        place = (cell.preprocessing, cell.method, plan.column(cell.source, cell.target))
         found.setdefault(place, []).append(record["accuracy"])
     paper = paper_table(plan.paper)
-    transfers = tuple(source + target for source, target in plan.transfers)
+    transfers = tuple(plan.column(*each) for each in plan.transfers)
     blocks = []
     for preprocessing in plan.preprocessing:
         rows = []
