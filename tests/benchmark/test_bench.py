@@ -13,6 +13,7 @@ import pytest
 import scipy.io
 from typer.testing import CliRunner
 
+from ilspace.benchmark import cells
 from ilspace.benchmark.cells import make_estimator, run_cell
 from ilspace.benchmark.formats import FORMATS
 from ilspace.benchmark.plans import PlanError, cell_key, experiment_names, load_plan, parse_plan
@@ -52,9 +53,9 @@ def plan():
 @pytest.mark.parametrize("name", experiment_names())
 def test_shipped_experiments_make_sense(name):
     found = load_plan(name)
-    cells = list(found.cells())
-    assert len(cells) == len({cell.key for cell in cells})
-    assert len(cells) == len(found.methods) * len(found.transfers) * found.trials * len(
+    every = list(found.cells())
+    assert len(every) == len({cell.key for cell in every})
+    assert len(every) == len(found.methods) * len(found.transfers) * found.trials * len(
         found.preprocessing
     )
     assert "ILS" in paper_table(found.paper)
@@ -276,6 +277,17 @@ def test_impossible_requests_end_with_a_sentence(options, message, monkeypatch, 
     assert message in result.stderr
     assert result.stdout == ""
     assert list(tmp_path.iterdir()) == []
+
+
+def test_missing_data_are_said_once_and_first(monkeypatch, tmp_path):
+    monkeypatch.setenv("ILSPACE_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    cells._domains.cache_clear()
+    command = ["bench", "run", "surf-unsupervised", "--store", str(tmp_path / "results")]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 2
+    assert "amazon_SURF_L10.mat must be in $ILSPACE_DATA" in result.stderr.replace("\n", " ")
+    assert not (tmp_path / "results").exists()
 
 
 def test_a_broken_cell_does_not_raise():

@@ -73,6 +73,28 @@ def _domains(dataset: str, features: str, preprocessing: str):
     }
 
 
+def check_cell(cell: Cell) -> None:
+    """Raise what would make this cell, and all like it, fail.
+
+    Parameters
+    ----------
+    cell : Cell
+        A cell whose data, domains, draw and method are looked up.
+    """
+    make_estimator(cell.estimator, dict(cell.parameters), 0)
+    (_, y), (_, yt) = _pair(cell)
+    _split(cell, y, yt)
+
+
+def _pair(cell: Cell):
+    """Rows and labels of source and target."""
+    domains = _domains(cell.dataset, cell.features, cell.preprocessing)
+    for name in (cell.source, cell.target):
+        if name not in domains:
+            raise PlanError(f"There is no domain {name!r}; there are {', '.join(domains)}.")
+    return domains[cell.source], domains[cell.target]
+
+
 def _data_folder(name: str) -> Path:
     """Find the folder of a data set that has no loader of its own."""
     places = [*(root / name for root in search_roots()), Path(name)]
@@ -127,11 +149,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
 
 
 def _fit_and_score(cell: Cell, seed: int) -> dict[str, Any]:
-    domains = _domains(cell.dataset, cell.features, cell.preprocessing)
-    for name in (cell.source, cell.target):
-        if name not in domains:
-            raise PlanError(f"There is no domain {name!r}; there are {', '.join(domains)}.")
-    (X, y), (Xt, yt) = domains[cell.source], domains[cell.target]
+    (X, y), (Xt, yt) = _pair(cell)
     split = _split(cell, y, yt)
     rows = np.concatenate([split.labelled, split.test])
     given = None

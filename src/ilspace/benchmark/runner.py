@@ -9,7 +9,7 @@ from typing import Any
 import joblib
 
 from ilspace.backend import one_thread
-from ilspace.benchmark.cells import run_cell
+from ilspace.benchmark.cells import check_cell, run_cell
 from ilspace.benchmark.plans import Cell, PlanError
 from ilspace.benchmark.store import Store
 
@@ -50,9 +50,17 @@ def run_cells(
     -------
     int
         How many cells ran.
+
+    Raises
+    ------
+    PlanError, DataMissing, DataCorrupt
+        Before anything runs, where the plan cannot be carried out.
     """
     finished = store.finished()
     todo = [cell for cell in cells if cell.key not in finished]
+    # what would fail in every cell alike is better said before the first
+    for cell in {(cell.estimator, cell.preprocessing): cell for cell in todo}.values():
+        check_cell(cell)
     with _backend(jobs, dask):
         parallel = joblib.Parallel(
             n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1
