@@ -109,6 +109,16 @@ def test_kissme_of_duplicated_rows_begins_at_the_identity():
     np.testing.assert_array_equal(fitted.metric_, np.eye(len(fitted.metric_)))
 
 
+@pytest.mark.parametrize("width", [6, 4])
+def test_projections_are_orthonormal_unless_told_otherwise(width):
+    given = (X, y, Xt[:, :width], yt)
+    for orthonormal in (True, False):
+        fitted = ILSTransformer(3, orthonormal=orthonormal, source_anchor=0.01).fit(*given)
+        gram = fitted.source_projection_.T @ fitted.source_projection_
+        assert np.allclose(gram, np.eye(3), atol=1e-10) == orthonormal
+        assert fitted.solution_.history[-1].value < fitted.solution_.history[0].value
+
+
 def test_a_given_start_says_how_many_components():
     basis = np.eye(6)[:, :2]
     starts: list[Any] = [basis, (basis, basis)]

@@ -94,6 +94,7 @@ def assemble(
     shrinkage: float,
     reduce: bool,
     retraction: Any,
+    orthonormal: bool,
     mobility: tuple[float, ...] | None,
     rng: np.random.Generator,
 ) -> Assembly:
@@ -127,6 +128,8 @@ def assemble(
         Whether to optimise in the span of the rows.
     retraction : {"qr", "polar"}
         Retraction of the projections.
+    orthonormal : bool
+        Whether the projections keep orthonormal columns.
     mobility : tuple of float or None
         Mobility of source projection, target projection, metric and slacks.
     rng : Generator
@@ -192,8 +195,11 @@ def assemble(
         metric_weight=metric_weight,
         slack_weight=slack_weight or 0.0,
     )
-    projections = (Stiefel(*basis.shape, retraction=retraction) for basis in starts)
-    factors: list[Manifold] = [*projections, SPD(p)]
+    factors: list[Manifold] = [
+        Stiefel(*basis.shape, retraction=retraction) if orthonormal else Euclidean(basis.shape)
+        for basis in starts
+    ]
+    factors.append(SPD(p))
     point = [*starts, like(_first_metric(metric_start, statistics, p), reference)]
     if slack_weight is not None and isinstance(chosen, SampledPairs):
         factors.append(Euclidean((chosen.n_pairs,)))

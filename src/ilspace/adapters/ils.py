@@ -96,6 +96,9 @@ class ILSTransformer(LatentAdapter):
         How to minimise.
     retraction : {"qr", "polar"}, default="qr"
         How a step returns to orthonormal projections; "polar" is the paper's, "qr" the faster.
+    orthonormal : bool, default=True
+        Whether the projections keep orthonormal columns, as the paper's do; without, they are
+        free matrices.
     mobility : tuple of 4 float, default=None
         How fast source projection, target projection, metric and slacks move relative to each
         other. By default each moves the slower the more its regulariser weighs, which shortens
@@ -121,7 +124,7 @@ class ILSTransformer(LatentAdapter):
     Attributes
     ----------
     source_projection_, target_projection_ : array of shape (n_features, p)
-        Orthonormal projections of centred rows.
+        Projections of centred rows, orthonormal unless that was turned off.
     metric_ : array of shape (p, p)
         Mahalanobis metric of the latent space.
     source_mean_, target_mean_ : array of shape (n_features,)
@@ -175,6 +178,7 @@ class ILSTransformer(LatentAdapter):
         "metric_start": [StrOptions({"identity", "kissme"}), "array-like"],
         "solver": [StrOptions(set(SOLVERS))],
         "retraction": [StrOptions({"qr", "polar"})],
+        "orthonormal": ["boolean"],
         "mobility": [tuple, list, None],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
@@ -202,6 +206,7 @@ class ILSTransformer(LatentAdapter):
         metric_start="identity",
         solver="conjugate-gradient",
         retraction="qr",
+        orthonormal=True,
         mobility=None,
         max_iter=200,
         tol=1e-3,
@@ -225,6 +230,7 @@ class ILSTransformer(LatentAdapter):
         self.metric_start = metric_start
         self.solver = solver
         self.retraction = retraction
+        self.orthonormal = orthonormal
         self.mobility = mobility
         self.max_iter = max_iter
         self.tol = tol
@@ -328,6 +334,7 @@ class ILSTransformer(LatentAdapter):
             shrinkage=self.shrinkage,
             reduce=self.reduce,
             retraction=self.retraction,
+            orthonormal=self.orthonormal,
             mobility=self.mobility,
             rng=as_generator(self.random_state),
         )

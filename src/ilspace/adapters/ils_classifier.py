@@ -52,6 +52,8 @@ class ILSClassifier(NearestClassifier, ILSTransformer):
         How to minimise.
     retraction : {"qr", "polar"}, default="qr"
         How a step returns to orthonormal projections.
+    orthonormal : bool, default=True
+        Whether the projections keep orthonormal columns.
     mobility : tuple of 4 float, default=None
         How fast source projection, target projection, metric and slacks move.
     max_iter : int, default=200
@@ -114,6 +116,7 @@ class ILSClassifier(NearestClassifier, ILSTransformer):
         metric_start="identity",
         solver="conjugate-gradient",
         retraction="qr",
+        orthonormal=True,
         mobility=None,
         max_iter=200,
         tol=1e-3,
@@ -138,6 +141,7 @@ class ILSClassifier(NearestClassifier, ILSTransformer):
             metric_start=metric_start,
             solver=solver,
             retraction=retraction,
+            orthonormal=orthonormal,
             mobility=mobility,
             max_iter=max_iter,
             tol=tol,

@@ -172,9 +172,17 @@ def _fit_and_score(cell: Cell, seed: int) -> dict[str, Any]:
         "peak_mib": _peak_mib(),
         "status": solution.status.name if solution is not None else None,
         "n_iter": int(solution.n_iter) if solution is not None else None,
+        "objective": _objective(solution),
         "converged": converged,
         "warnings": sorted({str(each.message) for each in caught}),
     }
+
+
+def _objective(solution) -> list[float] | None:
+    """Objective of each iterate, to six digits."""
+    if solution is None:
+        return None
+    return [float(f"{each.value:.6g}") for each in solution.history]
 
 
 def _peak_mib() -> float | None:
