@@ -262,6 +262,31 @@ def test_table_alone_is_on_standard_output(tmp_path):
     assert "tabular" in (tmp_path / "small.tex").read_text()
 
 
+def made_up(name):
+    """Records of an experiment, with invented numbers."""
+    for i, cell in enumerate(load_plan(name).cells()):
+        if cell.trial < 2:
+            objective = [2.0, 1.5, 1.2 + 0.001 * (i % 7)]
+            record = {"accuracy": 40.0 + i % 13, "error": None, "objective": objective}
+            yield {"cell": cell.as_dict()} | record
+
+
+def test_figures_of_the_stores_that_are_there(tmp_path):
+    for name in ("trade-off", "orthogonality", "solvers", "pie"):
+        store = Store(tmp_path / f"{name}.jsonl")
+        store.path.write_text("".join(json.dumps(record) + "\n" for record in made_up(name)))
+    output = tmp_path / "figures"
+    command = ["bench", "figures", "--store", str(tmp_path), "--output", str(output)]
+    result = CliRunner().invoke(app, command)
+    assert result.exit_code == 0, result.output
+    assert "No figure of subspaces: run" in result.stderr
+    names = sorted(path.name for path in output.iterdir())
+    assert names == sorted(line.rpartition("/")[2] for line in result.stdout.splitlines())
+    assert len(names) == 10
+    assert (output / "solvers.png").read_bytes().startswith(b"\x89PNG")
+    assert (output / "solvers.svg").read_text().startswith("<?xml")
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

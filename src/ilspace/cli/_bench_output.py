@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 from collections import defaultdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,6 +13,7 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
+from ilspace.benchmark._files import output_folder, write_whole
 from ilspace.benchmark.plans import Plan, cell_key
 from ilspace.benchmark.runner import run_cells
 from ilspace.benchmark.store import Store
@@ -78,3 +81,21 @@ def run_and_watch(plan: Plan, store: Store, *, jobs: int, dask: str | None) -> i
     for method, errors in scores.failures.items():
         console.print(f"{method} failed {len(errors)} times, last: {errors[-1]}", highlight=False)
     return failures
+
+
+def draw_and_write(store: Path, output: Path) -> tuple[list[str], list[Path]]:
+    """Draw all figures that have their store; the experiments that lack, and the files."""
+    from ilspace.benchmark.figures import FIGURES, draw_loss
+
+    there = [name for name in FIGURES if any(Store(store / f"{name}.jsonl").records())]
+    drawings = {"loss": draw_loss()} | {name: FIGURES[name](store) for name in there}
+    paths = []
+    with output_folder(output):
+        for name, drawing in drawings.items():
+            for suffix in ("png", "svg"):
+                stream = io.BytesIO()
+                drawing.figure.savefig(stream, format=suffix, dpi=150)
+                path = output / f"{name}.{suffix}"
+                write_whole(path, stream.getvalue())
+                paths.append(path)
+    return [name for name in FIGURES if name not in there], paths

@@ -138,3 +138,31 @@ def table(
         typer.echo(f"The table cannot be written: {error}", err=True)
         raise typer.Exit(1) from None
     typer.echo(FORMATS[format.value](made), nl=False)
+
+
+@bench.command("figures")
+def figures(
+    store: StoreFolder = Path("results"),
+    output: Annotated[Path, typer.Option(file_okay=False, help="Folder for the pictures.")] = Path(
+        "figures"
+    ),
+) -> None:
+    """Draw the paper's figures from the stores that are there.
+
+    Writes a `.png` and a `.svg` each, prints their paths, and says on standard error which figures
+    lack their experiment.
+    """
+    try:
+        from ilspace.cli._bench_output import draw_and_write
+
+        missing, paths = draw_and_write(store, output)
+    except ImportError as error:
+        typer.echo(explain(error, "Drawing"), err=True)
+        raise typer.Exit(1) from None
+    except OSError as error:
+        typer.echo(f"A figure cannot be written: {error}", err=True)
+        raise typer.Exit(1) from None
+    for name in missing:
+        typer.echo(f"No figure of {name}: run `ilspace bench run {name}` first.", err=True)
+    for path in paths:
+        typer.echo(path)
