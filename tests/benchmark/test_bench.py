@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -285,6 +286,27 @@ def test_figures_of_the_stores_that_are_there(tmp_path):
     assert len(names) == 10
     assert (output / "solvers.png").read_bytes().startswith(b"\x89PNG")
     assert (output / "solvers.svg").read_text().startswith("<?xml")
+
+
+def test_report_is_one_whole_page(tmp_path):
+    for name in ("trade-off", "solvers"):
+        store = Store(tmp_path / f"{name}.jsonl")
+        store.path.write_text("".join(json.dumps(record) + "\n" for record in made_up(name)))
+    page = tmp_path / "report.html"
+    result = CliRunner().invoke(
+        app, ["bench", "report", "--store", str(tmp_path), "--output", str(page)]
+    )
+    assert result.exit_code == 0, result.output
+    assert result.stdout.strip() == str(page)
+    text = page.read_text(encoding="utf-8")
+    assert len(text) < 6_000_000
+    own = text.partition("<script>/*")[0]
+    assert own.count("<table") == 4
+    assert own.count('class="chart"') == 5
+    assert "src=" not in own
+    assert "http" not in own.replace("http-equiv", "")
+    for chart in re.findall(r'<script type="application/json">(.*?)</script>', own, re.S):
+        assert json.loads(chart)["data"]
 
 
 @pytest.mark.parametrize(

@@ -120,6 +120,34 @@ def _split(cell: Cell, y: np.ndarray, yt: np.ndarray) -> Split:
     return hoffman_splits(cell.source, cell.target)[cell.trial]
 
 
+def load_trial(cell: Cell) -> tuple[tuple, tuple[np.ndarray, np.ndarray]]:
+    """Load what a cell fits and what it is scored on.
+
+    Parameters
+    ----------
+    cell : Cell
+        Which data, setting, transfer and trial.
+
+    Returns
+    -------
+    given : tuple of X, y, Xt, yt
+        What `fit` takes: the labelled target rows first, then those whose labels are hidden,
+        which `yt` marks by -1; `yt` is None in the unsupervised setting.
+    hidden : tuple of X, y
+        The target rows of hidden labels, and these labels.
+    """
+    (X, y), (Xt, yt) = _pair(cell)
+    split = _split(cell, y, yt)
+    rows = np.concatenate([split.labelled, split.test])
+    marked = None
+    if cell.setting == "semi-supervised":
+        marked = np.concatenate([yt[split.labelled], np.full(len(split.test), -1)])
+    return (
+        (X[split.source], y[split.source], Xt[rows], marked),
+        (Xt[split.test], yt[split.test]),
+    )
+
+
 def run_cell(cell: Cell) -> dict[str, Any]:
     """Fit and score one cell; whatever goes wrong becomes part of the record.
 
@@ -149,19 +177,14 @@ def run_cell(cell: Cell) -> dict[str, Any]:
 
 
 def _fit_and_score(cell: Cell, seed: int) -> dict[str, Any]:
-    (X, y), (Xt, yt) = _pair(cell)
-    split = _split(cell, y, yt)
-    rows = np.concatenate([split.labelled, split.test])
-    given = None
-    if cell.setting == "semi-supervised":
-        given = np.concatenate([yt[split.labelled], np.full(len(split.test), -1)])
+    given, hidden = load_trial(cell)
     estimator = make_estimator(cell.estimator, dict(cell.parameters), seed)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         start = time.perf_counter()
-        estimator.fit(X[split.source], y[split.source], Xt[rows], given)
+        estimator.fit(*given)
         fitted = time.perf_counter()
-        accuracy = 100 * estimator.score(Xt[split.test], yt[split.test])
+        accuracy = 100 * estimator.score(*hidden)
         end = time.perf_counter()
     solution = getattr(estimator, "solution_", None)
     converged = not any(issubclass(each.category, ConvergenceWarning) for each in caught)

@@ -166,3 +166,40 @@ def figures(
         typer.echo(f"No figure of {name}: run `ilspace bench run {name}` first.", err=True)
     for path in paths:
         typer.echo(path)
+
+
+@bench.command("report")
+def report(
+    store: StoreFolder = Path("results"),
+    output: Annotated[Path, typer.Option(dir_okay=False, help="The page to write.")] = Path(
+        "report.html"
+    ),
+    transfer: Annotated[
+        str, typer.Option(help="Transfer whose latent space is shown, such as AC; none if empty.")
+    ] = "",
+) -> None:
+    """Write one HTML page: tables that sort, figures to hover, how every number was made.
+
+    The page holds all that it needs, so it can be sent by mail and read without a network. Prints
+    its path.
+    """
+    try:
+        from ilspace.benchmark._files import write_whole
+        from ilspace.benchmark.report import write_report
+
+        cell = None
+        if transfer:
+            plan = load_plan("surf-unsupervised")
+            plan = plan.narrowed(trials=1, methods=["ILS"], transfers=[transfer])
+            cell = list(plan.cells())[-1]
+        write_whole(output, write_report(store, illustrate=cell).encode())
+    except ImportError as error:
+        typer.echo(explain(error, "The report"), err=True)
+        raise typer.Exit(1) from None
+    except (PlanError, DataMissing, DataCorrupt) as error:
+        typer.echo(str(error), err=True)
+        raise typer.Exit(2) from None
+    except OSError as error:
+        typer.echo(f"The report cannot be written: {error}", err=True)
+        raise typer.Exit(1) from None
+    typer.echo(output)

@@ -1,0 +1,227 @@
+"""One self-contained page with all that the benchmark found."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Iterable
+from importlib import resources
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.offline import get_plotlyjs
+from sklearn.decomposition import PCA
+
+from ilspace import ILSTransformer
+from ilspace.benchmark.cells import load_trial
+from ilspace.benchmark.plans import Cell, Plan, experiment_names, load_plan
+from ilspace.benchmark.store import Store
+from ilspace.benchmark.tables import Block, Table, make_table
+
+
+class Section(NamedTuple):
+    """A part of the page.
+
+    Attributes
+    ----------
+    anchor, title : str
+        Where links lead, and the heading.
+    body : str
+        HTML.
+    """
+
+    anchor: str
+    title: str
+    body: str
+
+
+def write_report(folder: Path, *, illustrate: Cell | None = None) -> str:
+    """Make the page.
+
+    Parameters
+    ----------
+    folder : Path
+        Where the stores are.
+    illustrate : Cell, optional
+        A cell whose latent space is shown before and after; it is fitted for this.
+
+    Returns
+    -------
+    str
+        HTML that needs nothing from the network.
+    """
+    sections = []
+    for name in experiment_names():
+        records = list(Store(folder / f"{name}.jsonl").records())
+        if records:
+            sections.append(_experiment(load_plan(name), records))
+    if illustrate is not None:
+        sections.append(_latent_space(illustrate))
+    links = "".join(
+        f'<li><a href="#{each.anchor}">{_text(each.title)}</a></li>' for each in sections
+    )
+    parts = "".join(
+        f'<section id="{each.anchor}"><h2>{_text(each.title)}</h2>{each.body}</section>'
+        for each in sections
+    )
+    page = resources.files("ilspace.benchmark") / "report.html"
+    return (
+        page.read_text(encoding="utf-8")
+        .replace("<!-- links -->", links)
+        .replace("<!-- sections -->", parts)
+        .replace("/* plotly */", get_plotlyjs())
+    )
+
+
+def _text(value: object) -> str:
+    return html.escape(str(value))
+
+
+def _experiment(plan: Plan, records: list[dict[str, Any]]) -> Section:
+    table = make_table(plan, records)
+    parts = []
+    for block in table.blocks:
+        parts.append(f"<h3>Preprocessing {_text(block.preprocessing)}</h3>")
+        parts.append(_sortable(table, block))
+        parts.append(_chart(_by_transfer(table, block), f"{plan.title}, {block.preprocessing}"))
+    if any(record.get("objective") for record in records) and plan.name == "solvers":
+        parts.append(_chart(_objectives(plan, records), "Objective against iterations"))
+    parts.append(_how(plan, records))
+    return Section(plan.name, plan.title, "".join(parts))
+
+
+def _sortable(table: Table, block: Block) -> str:
+    heads = ["method", *table.transfers, "mean", "paper", "Δ", "rank", "p"]
+    lines = []
+    for i, row in enumerate(block.rows):
+        printed = None if row.paper is None else float(np.mean(row.paper))
+        numbers = [*row.mean, row.average, printed, row.difference, block.ranks[i]]
+        numbers.append(block.p_values[i])
+        stds = [*row.std, *(None for _ in range(5))]
+        cells = "".join(_cell(number, std) for number, std in zip(numbers, stds, strict=True))
+        lines.append(f'<tr><th scope="row">{_text(row.method)}</th>{cells}</tr>')
+    head = "".join(
+        f'<th scope="col"><button type="button">{_text(each)}</button></th>' for each in heads
+    )
+    caption = (
+        f"Accuracy in %, mean over {min(row.n_trials for row in block.rows)} trials or more; hover "
+        "for the standard deviation, click a heading to sort."
+    )
+    return (
+        f'<div class="wide"><table class="sortable"><caption>{caption}</caption>'
+        f"<thead><tr>{head}</tr></thead><tbody>{''.join(lines)}</tbody></table></div>"
+    )
+
+
+def _cell(number: float | None, std: float | None) -> str:
+    if number is None or np.isnan(number):
+        return '<td data-value="">–</td>'
+    title = "" if std is None or np.isnan(std) else f' title="± {std:.2f}"'
+    return f'<td data-value="{number:.6g}"{title}>{number:.2f}</td>'
+
+
+def _by_transfer(table: Table, block: Block) -> go.Figure:
+    figure = go.Figure()
+    for row in block.rows:
+        deviation = [None if np.isnan(each) else float(each) for each in row.std]
+        figure.add_bar(
+            name=row.method,
+            x=list(table.transfers),
+            y=[None if np.isnan(each) else round(float(each), 3) for each in row.mean],
+            error_y={"type": "data", "array": deviation, "thickness": 1},
+        )
+    figure.update_layout(barmode="group", yaxis_title="accuracy in %")
+    return figure
+
+
+def _objectives(plan: Plan, records: Iterable[dict[str, Any]]) -> go.Figure:
+    figure = go.Figure()
+    kept: dict[str, list[list[float]]] = {}
+    for record in records:
+        if record.get("objective"):
+            kept.setdefault(record["cell"]["method"], []).append(record["objective"])
+    for method in plan.methods:
+        runs = kept.get(method.name, [])
+        if runs:
+            length = max(map(len, runs))
+            padded = np.array([run + run[-1:] * (length - len(run)) for run in runs])
+            figure.add_scatter(y=np.median(padded, axis=0).tolist(), name=method.name)
+    figure.update_layout(xaxis_title="iteration", yaxis_title="objective, median over cells")
+    return figure
+
+
+def _chart(figure: go.Figure, label: str) -> str:
+    figure.update_layout(
+        template="plotly_white", height=420, margin={"l": 50, "r": 20, "t": 20, "b": 40}
+    )
+    data = figure.to_json().replace("</", "<\\/")
+    return (
+        f'<div class="chart" role="img" aria-label="{_text(label)}"></div>'
+        f'<script type="application/json">{data}</script>'
+    )
+
+
+def _how(plan: Plan, records: list[dict[str, Any]]) -> str:
+    """How the numbers of an experiment were made."""
+    versions = {json.dumps(each.get("versions", {}), sort_keys=True) for each in records}
+    listed = "".join(
+        f"<li>{_text(', '.join(f'{k} {v}' for k, v in json.loads(each).items()))}</li>"
+        for each in sorted(versions)
+    )
+    methods = "".join(
+        f"<li><b>{_text(each.name)}</b>: {_text(each.estimator)}"
+        f"({_text(', '.join(f'{k}={v!r}' for k, v in each.parameters.items()))}), parameters: "
+        f"{_text(each.selection)}</li>"
+        for each in plan.methods
+    )
+    failed = sum(each.get("error") is not None for each in records)
+    unsettled = sum(not each.get("converged", True) for each in records)
+    seconds = sum(each.get("fit_seconds") or 0 for each in records)
+    return (
+        "<details><summary>How these numbers were made</summary>"
+        f"<p>Command: <code>ilspace bench run {_text(plan.name)}</code>. Data: "
+        f"{_text(plan.dataset)}, {_text(plan.features)}, {_text(plan.setting)}. "
+        f"{len(records)} records, {failed} failed, {unsettled} with a warning of convergence, "
+        f"{seconds:.0f} s of fitting.</p><ul>{methods}</ul><p>Versions:</p><ul>{listed}</ul>"
+        "</details>"
+    )
+
+
+def _latent_space(cell: Cell) -> Section:
+    (X, y, Xt, given), (_, yt) = load_trial(cell)
+    parts = []
+    for title, options in (("before", {"max_iter": 0}), ("after", {})):
+        settings: dict[str, Any] = dict(cell.parameters) | options
+        fitted = ILSTransformer(**settings).fit(X, y, Xt, given)
+        latent = [fitted.transform(X, domain="source"), fitted.transform(Xt)]
+        plane = PCA(2).fit(latent[0])
+        figure = go.Figure()
+        # the test rows come last, after the labelled ones
+        truth = [y, np.concatenate([given[given >= 0], yt]) if given is not None else yt]
+        for name, rows, labels, symbol in zip(
+            ("source", "target"), latent, truth, ("circle", "x"), strict=True
+        ):
+            places = plane.transform(rows)
+            figure.add_scatter(
+                x=places[:, 0].round(4).tolist(),
+                y=places[:, 1].round(4).tolist(),
+                mode="markers",
+                name=name,
+                marker={
+                    "symbol": symbol,
+                    "size": 6,
+                    "color": np.unique(truth[0], return_inverse=True)[1].tolist()
+                    if name == "source"
+                    else np.searchsorted(np.unique(truth[0]), labels).tolist(),
+                    "colorscale": "Turbo",
+                },
+                text=[f"{name}, class {label}" for label in labels],
+                hoverinfo="text",
+            )
+        parts.append(f"<h3>{title.capitalize()} the optimization</h3>")
+        parts.append(_chart(figure, f"Latent space {title}: {cell.source} to {cell.target}"))
+    title = f"The latent space of {cell.source} → {cell.target}, {cell.preprocessing}"
+    note = "<p>Plane of the source's leading principal axes; colours are true classes.</p>"
+    return Section("latent-space", title, note + "".join(parts))
