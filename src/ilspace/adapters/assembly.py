@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ilspace._typing import Array, Manifold
+from ilspace._typing import Array, Manifold, Pairs
 from ilspace.adapters._base import DomainRows, take_rows
 from ilspace.adapters.starts import (
     FILLING_AXES,
@@ -22,7 +22,7 @@ from ilspace.backend import is_foreign, like, to_numpy
 from ilspace.manifolds import SPD, Euclidean, Product, Stiefel
 from ilspace.objective import DomainData, ILSObjective
 from ilspace.optimizers import Problem
-from ilspace.pairs import AllPairs, SampledPairs, pair_statistics, sample_pairs
+from ilspace.pairs import SampledPairs, all_pairs, pair_statistics, sample_pairs
 from ilspace.scale import RowSpace, row_space
 
 _FIRST_SLACK = 0.1
@@ -180,7 +180,7 @@ def assemble(
         sharpness = 1 / spread if np.isfinite(spread) and spread > 0 else 1.0
 
     reference = starts[0]
-    chosen = _choose_pairs(pairs, codes, weights, rng, reference)
+    chosen = _choose_pairs(pairs, codes, weights, p, rng, reference)
     data = tuple(
         DomainData(factor * each, factor**2 * space.shrunk_covariance(shrinkage), basis, anchor)
         for factor, each, space, basis, anchor in zip(
@@ -297,9 +297,9 @@ def _data_scale(statistics, margin_scale: float) -> float:
     return float(np.sqrt(margin_scale / mean)) if mean > 0 else 1.0
 
 
-def _choose_pairs(pairs: str, codes, weights, rng, reference) -> AllPairs | SampledPairs:
+def _choose_pairs(pairs: str, codes, weights, n_components: int, rng, reference) -> Pairs:
     if pairs == "all":
-        return AllPairs(codes, weights, reference=reference)
+        return all_pairs(codes, weights, n_components=n_components, reference=reference)
     listed = sample_pairs(codes, rng)
     return SampledPairs(*listed, weights, n_rows=len(codes), reference=reference)
 

@@ -47,7 +47,7 @@ def class_distances(queries: Array, rows: Array, codes: np.ndarray, n_classes: i
         columns = [
             xp.min(distances[:, start:stop], axis=1)
             if stop > start
-            else xp.full(squares.shape, xp.inf, dtype=squares.dtype)
+            else xp.full_like(squares, xp.inf)
             for start, stop in zip(np.r_[0, ends[:-1]], ends, strict=True)
         ]
         nearest = xp.stack(columns, axis=1) + squares[:, None]
@@ -128,7 +128,8 @@ class NearestClassifier(DomainClassifier, LatentAdapter):
     def _class_distances(self, X, is_source: np.ndarray) -> Array:
         latent = self._latent(X, is_source)
         xp = array_namespace(latent)
-        far = xp.full((latent.shape[0], len(self.classes_)), xp.inf, dtype=latent.dtype)
+        far = xp.zeros_like(latent[:, :1]) + xp.full_like(latent[:1, :1], xp.inf)
+        far = xp.broadcast_to(far, (latent.shape[0], len(self.classes_)))
         by_domain = [
             class_distances(latent, rows, codes, len(self.classes_)) if len(codes) else far
             for rows, codes in self._labelled
