@@ -3,6 +3,26 @@
 All have the same ``fit(X, y=None, Xt=None, yt=None, *, sample_domain=None)``.
 """
 
-from ilspace.adapters.baselines import SourceOnly, SubspaceAlignment, TargetOnly
+from ilspace.adapters.baselines import (
+    CORAL,
+    GFK,
+    HFA,
+    MMDT,
+    SGF,
+    TCA,
+    SourceOnly,
+    SubspaceAlignment,
+    TargetOnly,
+)
 
-__all__ = ["SourceOnly", "SubspaceAlignment", "TargetOnly"]
+__all__ = [
+    "CORAL",
+    "GFK",
+    "HFA",
+    "MMDT",
+    "SGF",
+    "TCA",
+    "SourceOnly",
+    "SubspaceAlignment",
+    "TargetOnly",
+]

@@ -77,7 +77,10 @@ class TestEvery:
         assert search.best_params_[name] in values
 
 
-GRIDS: dict[str, dict[str, list]] = {}
+GRIDS: dict[str, dict[str, list]] = {
+    "HFA": {"trace_bound": [1.0, 100.0]},
+    "MMDT": {"source_cost": [0.05, 1.0]},
+}
 """A parameter to search over, where it is not `classifier`."""
 
 

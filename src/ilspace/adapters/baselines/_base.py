@@ -125,10 +125,15 @@ class LatentBaseline(Baseline, LatentAdapter):
         rows, codes = [], []
         for domain, is_source in self._teachers(source, target):
             labelled = domain.labelled
-            rows.append(self._latent(domain.X[labelled], np.full(len(labelled), is_source)))
-            codes.append(domain.codes[labelled])
-        self.classifier_ = make_classifier(self.classifier)
+            if len(labelled):
+                rows.append(self._latent(domain.X[labelled], np.full(len(labelled), is_source)))
+                codes.append(domain.codes[labelled])
+        self.classifier_ = self._make_classifier()
         self.classifier_.fit(np.concatenate(rows), np.concatenate(codes))
+
+    def _make_classifier(self) -> Any:
+        """Classifier to train."""
+        return make_classifier(self.classifier)
 
     def _teachers(self, source: DomainRows, target: DomainRows):
         """Domains whose labelled rows train the classifier, and whether each is the source."""

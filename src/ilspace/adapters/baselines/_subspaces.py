@@ -55,11 +55,13 @@ def pls_subspace(offsets: np.ndarray, codes: np.ndarray, n_components: int) -> n
         principal axes of what is left.
     """
     n_possible = min(n_components, np.linalg.matrix_rank(offsets))
+    if n_possible == 0:  # equal rows: there is nothing to find
+        return principal_subspace(offsets, n_components)
     indicators = label_binarize(codes, classes=np.arange(max(codes.max() + 1, 3)))
     with warnings.catch_warnings():
         # the labels may be explained before all directions are found
         warnings.filterwarnings("ignore", "[yY] residual is constant", UserWarning)
-        pls = PLSRegression(n_components=max(n_possible, 1), scale=False)
+        pls = PLSRegression(n_components=n_possible, scale=False)
         weights = pls.fit(offsets, indicators.astype(float)).x_weights_
     basis = np.linalg.qr(weights[:, np.any(weights, axis=0)])[0]
     n_missing = n_components - basis.shape[1]

@@ -93,6 +93,7 @@ class SubspaceAlignment(LatentBaseline):
         most = min(*offsets.shape, *target_offsets.shape)
         p = self._check_components(self.n_components, most, default=30)
         basis = source_subspace(self.source_basis, offsets, source, p)
+        self._check_components(basis.shape[1], most, default=30)  # one that was given
         target_basis = principal_subspace(target_offsets, basis.shape[1])
         self.alignment_ = alignment(basis, target_basis)
         self._source_map, self._target_map = basis @ self.alignment_, target_basis
