@@ -5,11 +5,15 @@ All have the same ``fit(X, y=None, Xt=None, yt=None, *, sample_domain=None)``.
 
 from ilspace.adapters.baselines import (
     CORAL,
+    DME,
     GFK,
     HFA,
+    KISSME,
     MMDT,
     SGF,
     TCA,
+    HeMap,
+    ManifoldAlignment,
     SourceOnly,
     SubspaceAlignment,
     TargetOnly,
@@ -17,11 +21,15 @@ from ilspace.adapters.baselines import (
 
 __all__ = [
     "CORAL",
+    "DME",
     "GFK",
     "HFA",
+    "KISSME",
     "MMDT",
     "SGF",
     "TCA",
+    "HeMap",
+    "ManifoldAlignment",
     "SourceOnly",
     "SubspaceAlignment",
     "TargetOnly",

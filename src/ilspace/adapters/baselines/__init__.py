@@ -1,8 +1,12 @@
 """The methods that the invariant latent space is compared with, one file each."""
 
 from ilspace.adapters.baselines.coral import CORAL
+from ilspace.adapters.baselines.dme import DME
 from ilspace.adapters.baselines.gfk import GFK
+from ilspace.adapters.baselines.hemap import HeMap
 from ilspace.adapters.baselines.hfa import HFA
+from ilspace.adapters.baselines.kissme import KISSME
+from ilspace.adapters.baselines.manifold_alignment import ManifoldAlignment
 from ilspace.adapters.baselines.mmdt import MMDT
 from ilspace.adapters.baselines.sgf import SGF
 from ilspace.adapters.baselines.single_domain import SourceOnly, TargetOnly
@@ -11,11 +15,15 @@ from ilspace.adapters.baselines.tca import TCA
 
 __all__ = [
     "CORAL",
+    "DME",
     "GFK",
     "HFA",
+    "KISSME",
     "MMDT",
     "SGF",
     "TCA",
+    "HeMap",
+    "ManifoldAlignment",
     "SourceOnly",
     "SubspaceAlignment",
     "TargetOnly",
