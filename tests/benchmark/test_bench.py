@@ -160,6 +160,17 @@ def test_a_folder_of_poses(tmp_path, monkeypatch):
 
 
 @needs_data
+def test_a_subspace_that_ils_learned():
+    found = load_plan("subspaces").narrowed(
+        trials=1, transfers=["WD"], methods=["SA PCA", "SA W_s"]
+    )
+    records = [run_cell(cell) for cell in found.cells()]
+    assert [record["error"] for record in records] == [None] * 4
+    assert records[0]["accuracy"] != records[1]["accuracy"]
+    assert records[1]["status"] == "SETTLED"
+
+
+@needs_data
 @pytest.mark.slow
 def test_a_killed_run_goes_on_where_it_stopped(tmp_path, ilspace_data):
     text = PLAN.replace("trials = 3", "trials = 20").replace(", max_iter = 2, tol = 1.0", "")
@@ -273,14 +284,14 @@ def made_up(name):
 
 
 def test_figures_of_the_stores_that_are_there(tmp_path):
-    for name in ("trade-off", "orthogonality", "solvers", "pie"):
+    for name in ("trade-off", "orthogonality", "solvers", "subspaces"):
         store = Store(tmp_path / f"{name}.jsonl")
         store.path.write_text("".join(json.dumps(record) + "\n" for record in made_up(name)))
     output = tmp_path / "figures"
     command = ["bench", "figures", "--store", str(tmp_path), "--output", str(output)]
     result = CliRunner().invoke(app, command)
     assert result.exit_code == 0, result.output
-    assert "No figure of subspaces: run" in result.stderr
+    assert "No figure of pie: run" in result.stderr
     names = sorted(path.name for path in output.iterdir())
     assert names == sorted(line.rpartition("/")[2] for line in result.stdout.splitlines())
     assert len(names) == 10

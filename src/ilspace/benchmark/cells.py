@@ -17,6 +17,7 @@ from sklearn.exceptions import ConvergenceWarning
 
 import ilspace
 from ilspace import baselines
+from ilspace.benchmark.learned_basis import LearnedBasis
 from ilspace.benchmark.plans import Cell, PlanError
 from ilspace.benchmark.protocols import Split, gong_splits, hoffman_splits
 from ilspace.datasets import (
@@ -40,7 +41,7 @@ def make_estimator(name: str, parameters: dict[str, Any], seed: int) -> Any:
         A class of `ilspace` or `ilspace.baselines`, or a classmethod such as
         ``"ILSClassifier.as_in_paper"``.
     parameters : dict
-        Its parameters.
+        Its parameters; ``source_basis="ils"`` is the basis that ILS learns.
     seed : int
         Value of `random_state`, where it has one that is not given.
 
@@ -55,6 +56,9 @@ def make_estimator(name: str, parameters: dict[str, Any], seed: int) -> Any:
         known = ", ".join([*ilspace.__all__, *baselines.__all__])
         raise PlanError(f"There is no estimator {name!r}; there are {known}.")
     kind = getattr(home, kind_name)
+    if parameters.get("source_basis") == "ils":
+        others = {name: value for name, value in parameters.items() if name != "source_basis"}
+        return LearnedBasis(kind, others)
     estimator = (getattr(kind, maker) if maker else kind)(**parameters)
     if "random_state" in estimator.get_params() and "random_state" not in parameters:
         estimator.set_params(random_state=seed)
