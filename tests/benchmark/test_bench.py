@@ -146,9 +146,9 @@ def test_a_failing_cell_is_recorded_and_tried_again(tmp_path):
 def test_a_folder_of_poses(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     (tmp_path / "pie").mkdir()
-    gnd = np.repeat(np.arange(1, 6), 6)
+    gnd = np.repeat(np.arange(1, 6), 30)  # ILS has 100 components there
     for pose in ("27", "09", "05", "37", "25", "02"):
-        pixels = rng.normal(size=(30, 1024)) + 3 * np.eye(5, 1024)[gnd - 1] * 20
+        pixels = rng.normal(size=(150, 1024)) + 60 * np.eye(5, 1024)[gnd - 1]
         scipy.io.savemat(tmp_path / "pie" / f"PIE{pose}.mat", {"fea": pixels, "gnd": gnd[:, None]})
     monkeypatch.setenv("ILSPACE_DATA", str(tmp_path))
     pie = load_plan("pie").narrowed(methods=["ils"])
