@@ -4,6 +4,7 @@ All have the same ``fit(X, y=None, Xt=None, yt=None, *, sample_domain=None)``.
 """
 
 from ilspace.adapters.baselines import (
+    CDLS,
     CORAL,
     DME,
     GFK,
@@ -12,6 +13,8 @@ from ilspace.adapters.baselines import (
     MMDT,
     SGF,
     TCA,
+    ARCt,
+    FeatureAugmentation,
     HeMap,
     ManifoldAlignment,
     SourceOnly,
@@ -20,6 +23,7 @@ from ilspace.adapters.baselines import (
 )
 
 __all__ = [
+    "CDLS",
     "CORAL",
     "DME",
     "GFK",
@@ -28,6 +32,8 @@ __all__ = [
     "MMDT",
     "SGF",
     "TCA",
+    "ARCt",
+    "FeatureAugmentation",
     "HeMap",
     "ManifoldAlignment",
     "SourceOnly",

@@ -1,7 +1,10 @@
 """The methods that the invariant latent space is compared with, one file each."""
 
+from ilspace.adapters.baselines.arct import ARCt
+from ilspace.adapters.baselines.cdls import CDLS
 from ilspace.adapters.baselines.coral import CORAL
 from ilspace.adapters.baselines.dme import DME
+from ilspace.adapters.baselines.feature_augmentation import FeatureAugmentation
 from ilspace.adapters.baselines.gfk import GFK
 from ilspace.adapters.baselines.hemap import HeMap
 from ilspace.adapters.baselines.hfa import HFA
@@ -14,6 +17,7 @@ from ilspace.adapters.baselines.subspace_alignment import SubspaceAlignment
 from ilspace.adapters.baselines.tca import TCA
 
 __all__ = [
+    "CDLS",
     "CORAL",
     "DME",
     "GFK",
@@ -22,6 +26,8 @@ __all__ = [
     "MMDT",
     "SGF",
     "TCA",
+    "ARCt",
+    "FeatureAugmentation",
     "HeMap",
     "ManifoldAlignment",
     "SourceOnly",
