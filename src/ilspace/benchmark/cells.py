@@ -206,10 +206,10 @@ def _fit_and_score(cell: Cell, seed: int) -> dict[str, Any]:
 
 
 def _objective(solution) -> list[float] | None:
-    """Objective of each iterate, to six digits."""
+    """Objective of each iterate, to ten digits."""
     if solution is None:
         return None
-    return [float(f"{each.value:.6g}") for each in solution.history]
+    return [float(f"{each.value:.10g}") for each in solution.history]
 
 
 def _peak_mib() -> float | None:

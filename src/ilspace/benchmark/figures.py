@@ -193,7 +193,8 @@ def draw_subspaces(folder: Path) -> Drawing:
             ax.bar(place + 0.2 * (i - 1.5), gain, width=0.2, label=label)
         ax.set_xticks(place, table.transfers, rotation=60)
         ax.set_title(block.preprocessing)
-        ax.legend()
+        ax.margins(y=0.3)  # room for the legend
+        ax.legend(ncols=2, loc="upper center")
     return Drawing(
         figure, "Points gained over PCA by PLS and by the W_s that ILS learned, for each transfer."
     )
