@@ -1,126 +1,265 @@
-"""Cross-domain transforms against dense solvers, their bounds and their optimality conditions."""
+"""Cross-domain transforms: optimality, naive solvers, and what kernels must not change."""
+
+from typing import Any, ClassVar
 
 import numpy as np
 import pytest
 from adapters.shifted import shifted
-from scipy.optimize import minimize
+from scipy.optimize import approx_fprime, minimize
 from sklearn.exceptions import ConvergenceWarning
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.neighbors import KNeighborsClassifier
 
 from ilspace.adapters.baselines.arct import ARCt, asymmetric_transform, span, symmetric_metric
 
 DATA = shifted()
-FEW = np.where(np.arange(len(DATA.yt)) < 9, DATA.yt, -1)
-rng = np.random.default_rng(0)
-SOURCE, TARGET = rng.normal(size=(8, 3)), rng.normal(size=(6, 2))
-SAME = (np.arange(8) % 2)[:, None] == (np.arange(6) % 2)[None, :]
+X, y, Xt, yt = DATA
+FEW = np.where(np.arange(len(yt)) < 9, yt, -1)
 
 
-def asymmetric_value(matrix, penalty, prior):
-    similarity = SOURCE @ matrix @ TARGET.T
-    excess = np.where(SAME, np.minimum(similarity - 1, 0), np.maximum(similarity + 1, 0))
-    return (np.sum((matrix - prior) ** 2) + penalty * np.sum(excess**2)) / 2
+def tiny(seed=0, n=7, nt=5, p=3, q=3):
+    rng = np.random.default_rng(seed)
+    classes, others = np.arange(n) % 2, np.arange(nt) % 2
+    rows = rng.standard_normal((n, p)) + classes[:, None]
+    target = rng.standard_normal((nt, q)) - others[:, None]
+    return rows, target, classes[:, None] == others
 
 
-@pytest.mark.parametrize("penalty", [0.1, 5.0])
-@pytest.mark.parametrize("prior", [np.zeros((3, 2)), np.eye(3, 2)])
-def test_asymmetric_is_the_dense_minimum(penalty, prior):
-    learned = asymmetric_transform(
-        SOURCE, TARGET, SAME, prior=prior, lower=-1.0, upper=1.0, penalty=penalty, tol=1e-14
-    )
-    found = minimize(
-        lambda flat: asymmetric_value(flat.reshape(3, 2), penalty, prior),
-        prior.ravel(),
-        options={"gtol": 1e-9},
-    )
-    assert learned.is_solved
-    np.testing.assert_allclose(learned.matrix.ravel(), found.x, atol=1e-5)
-    # stationary: W - W_0 is the sum of the violated pairs
-    similarity = SOURCE @ learned.matrix @ TARGET.T
-    excess = np.where(SAME, np.minimum(similarity - 1, 0), np.maximum(similarity + 1, 0))
-    np.testing.assert_allclose(
-        learned.matrix - prior, -penalty * SOURCE.T @ excess @ TARGET, atol=1e-5
-    )
+class TestAsymmetric:
+    HOW: ClassVar[dict[str, Any]] = {"lower": -0.3, "upper": 0.7, "penalty": 0.8}
+
+    @staticmethod
+    def value(transform, rows, target, same, prior, lower, upper, penalty):
+        """The published objective, pair by pair."""
+        total = np.sum((transform - prior) ** 2) / 2
+        for i, j in np.ndindex(same.shape):
+            similarity = rows[i] @ transform @ target[j]
+            gap = max(0, upper - similarity) if same[i, j] else max(0, similarity - lower)
+            total += penalty / 2 * gap**2
+        return total
+
+    @pytest.mark.parametrize("q", [2, 3])
+    def test_equals_a_naive_dense_solve(self, q):
+        rows, target, same = tiny(q=q)
+        prior = np.eye(3, q)
+        found = asymmetric_transform(rows, target, same, prior=prior, tol=1e-15, **self.HOW)
+        expected = minimize(
+            lambda flat: self.value(flat.reshape(3, q), rows, target, same, prior, **self.HOW),
+            np.zeros(3 * q),
+            method="BFGS",
+            options={"gtol": 1e-7},
+        )
+        assert found.is_solved
+        np.testing.assert_allclose(found.matrix.ravel(), expected.x, atol=1e-5)
+
+    @pytest.mark.parametrize("penalty", [0.1, 100.0])
+    def test_stationary_with_dual_variables_of_the_right_sign(self, penalty):
+        rows, target, same = tiny(1, n=30, nt=20, p=8, q=6)
+        prior = np.zeros((8, 6))
+        found = asymmetric_transform(
+            rows, target, same, prior=prior, lower=-0.1, upper=0.5, penalty=penalty, tol=1e-16
+        ).matrix
+        similarity = rows @ found @ target.T
+        # what each pair pushes: up where a pair of a class is too far apart, down for the others
+        push = penalty * np.where(
+            same, np.clip(0.5 - similarity, 0, None), np.clip(-0.1 - similarity, None, 0)
+        )
+        assert (push[same] >= 0).all()
+        assert (push[~same] <= 0).all()
+        np.testing.assert_allclose(found, prior + rows.T @ push @ target, atol=2e-4)
+
+    def test_bounds_hold_where_they_can(self):
+        rng = np.random.default_rng(0)
+        rows, target = rng.standard_normal((12, 20)), rng.standard_normal((9, 15))
+        same = (np.arange(12) % 3)[:, None] == np.arange(9) % 3
+        found = asymmetric_transform(
+            rows,
+            target,
+            same,
+            prior=np.zeros((20, 15)),
+            lower=-0.2,
+            upper=0.4,
+            penalty=1e4,
+            tol=1e-12,
+        )
+        similarity = rows @ found.matrix @ target.T
+        assert similarity[same].min() > 0.4 - 1e-3
+        assert similarity[~same].max() < -0.2 + 1e-3
+
+    def test_bounds_that_hold_already_leave_the_prior(self):
+        rows, target, same = tiny()
+        prior = np.eye(3)
+        how: dict[str, Any] = {"lower": 100.0, "upper": -100.0, "penalty": 1.0}
+        found = asymmetric_transform(rows, target, same, prior=prior, **how)
+        np.testing.assert_array_equal(found.matrix, prior)
+        how = {"lower": 0.0, "upper": 1.0, "penalty": 0.0}
+        found = asymmetric_transform(rows, target, same, prior=prior, **how)
+        np.testing.assert_array_equal(found.matrix, prior)
 
 
-def test_bounds_hold_where_they_can_and_cost_enough():
-    # three columns a row and independent rows: every pair can be satisfied
-    source, target = np.eye(4), np.eye(4)
-    same = np.eye(4, dtype=bool)
-    learned = asymmetric_transform(
-        source,
-        target,
-        same,
-        prior=np.zeros((4, 4)),
-        lower=-0.5,
-        upper=2.0,
-        penalty=1e6,
-        tol=1e-15,
-    )
-    similarity = source @ learned.matrix @ target.T
-    assert (similarity[same] >= 2.0 - 1e-4).all()
-    assert (similarity[~same] <= -0.5 + 1e-4).all()
+class TestSymmetric:
+    HOW: ClassVar[dict[str, Any]] = {"near": 1.0, "far": 6.0, "penalty": 0.4}
+
+    @staticmethod
+    def value(metric, rows, target, same, near, far, penalty):
+        """Information-theoretic metric learning with the best slacks, pair by pair."""
+        total = np.trace(metric) - np.linalg.slogdet(metric)[1]
+        for i, j in np.ndindex(same.shape):
+            gap = rows[i] - target[j]
+            distance, bound = gap @ metric @ gap, near if same[i, j] else far
+            slack = max(distance, bound) if same[i, j] else min(distance, bound)
+            total += penalty * (slack / bound - np.log(slack / bound) - 1)
+        return total
+
+    @staticmethod
+    def projections(rows, target, same, near, far, penalty, sweeps=3000):
+        """The cyclic Bregman projections of Davis et al. (2007), one pair at a time."""
+        metric = np.eye(rows.shape[1])
+        slacks, duals = np.where(same, near, far).astype(float), np.zeros(same.shape)
+        for _ in range(sweeps):
+            for pair in np.ndindex(same.shape):
+                gap = rows[pair[0]] - target[pair[1]]
+                sign = 1 if same[pair] else -1
+                distance = gap @ metric @ gap
+                share = penalty / (1 + penalty)  # printed as 1/2, which is right for a penalty of 1
+                alpha = min(duals[pair], sign * share * (1 / distance - 1 / slacks[pair]))
+                beta = sign * alpha / (1 - sign * alpha * distance)
+                slacks[pair] *= penalty / (penalty + sign * alpha * slacks[pair])
+                duals[pair] -= alpha
+                sent = metric @ gap
+                metric = metric + beta * np.outer(sent, sent)
+        return metric
+
+    def test_objective_decreases_to_a_minimum(self):
+        rows, target, same = tiny()
+        root = symmetric_metric(rows, target, same, tol=1e-16, **self.HOW).matrix
+        metric = root @ root.T
+
+        def value(flat):
+            given = flat.reshape(3, 3)
+            return self.value((given + given.T) / 2, rows, target, same, **self.HOW)
+
+        slope = approx_fprime(metric.ravel(), value, 1e-7)
+        np.testing.assert_allclose(slope, 0, atol=1e-4)
+        assert value(metric.ravel()) < value(np.eye(3).ravel()) - 0.1
+
+    def test_equals_cyclic_projections(self):
+        rows, target, same = tiny(2, n=4, nt=3)
+        expected = self.projections(rows, target, same, **self.HOW)
+        root = symmetric_metric(rows, target, same, tol=1e-16, **self.HOW).matrix
+        np.testing.assert_allclose(root @ root.T, expected, atol=1e-3)
+
+    def test_bounds_hold_where_they_can(self):
+        rng = np.random.default_rng(0)
+        classes, others = np.arange(8) % 2, np.arange(6) % 2
+        rows = rng.standard_normal((8, 10)) + 3 * classes[:, None]
+        target = rng.standard_normal((6, 10)) + 3 * others[:, None]
+        same = classes[:, None] == others
+        root = symmetric_metric(
+            rows, target, same, near=4.0, far=30.0, penalty=1e3, tol=1e-12
+        ).matrix
+        distances = np.sum(((rows[:, None] - target) @ root) ** 2, axis=2)
+        assert distances[same].max() < 4.1
+        assert distances[~same].min() > 29
+
+    def test_equal_rows_of_two_classes(self):
+        rows = np.array([[0.0, 1.0], [0.0, 1.0], [2.0, 0.0], [2.0, 3.0]])
+        fitted = ARCt(True).fit(rows, [0, 1, 0, 1], rows + 0.0, [0, 1, 1, 0])
+        assert np.isfinite(fitted.transform_).all()
+
+    def test_different_columns_are_refused_with_a_remedy(self):
+        with pytest.raises(ValueError, match="have 6 and 4.*use symmetric=False"):
+            ARCt(True).fit(X, y, Xt[:, :4], FEW)
 
 
-def test_symmetric_is_the_dense_minimum():
-    target = np.hstack([TARGET, np.ones((6, 1))])
-    learned = symmetric_metric(SOURCE, target, SAME, near=1.0, far=4.0, penalty=0.5, tol=1e-14)
-    metric = learned.matrix @ learned.matrix.T
+class TestKernel:
+    def test_span_has_the_inner_products_of_the_kernel(self):
+        kernel = rbf_kernel(X, X, 0.1)
+        coordinates = kernel @ span(kernel)
+        np.testing.assert_allclose(coordinates @ coordinates.T, kernel, atol=1e-10)
 
-    def value(matrix):
-        offsets = SOURCE[:, None, :] - target[None, :, :]
-        distances = np.einsum("ijk,kl,ijl->ij", offsets, matrix, offsets)
-        ratios = np.where(SAME, np.maximum(distances / 1.0, 1), np.minimum(distances / 4.0, 1))
-        losses = ratios - np.log(ratios) - 1
-        return np.trace(matrix) - np.linalg.slogdet(matrix)[1] + 0.5 * losses.sum()
+    def test_span_of_few_dimensions(self):
+        rows = np.outer(np.arange(5.0), [1.0, 2.0])
+        assert span(rows @ rows.T).shape == (5, 1)
+        assert span(np.zeros((3, 3))).shape == (3, 1)
 
-    assert np.linalg.eigvalsh(metric)[0] > 0
-    for _ in range(50):  # convex in the metric: no neighbour is lower
-        step = rng.normal(size=(3, 3))
-        assert value(metric + 1e-4 * (step + step.T)) >= value(metric) - 1e-9
-    assert value(metric) < value(np.eye(3))
+    @pytest.mark.parametrize("width", [6, 4])
+    def test_linear_kernel_is_the_explicit_transform(self, width):
+        other = Xt[:, :width]
+        fitted = ARCt(penalty=2.0, tail=0.1).fit(X, y, other, FEW)
+        rows = (X - X.mean(axis=0)) / np.sqrt(X.var(axis=0).sum())
+        target = (other - other.mean(axis=0)) / np.sqrt(other.var(axis=0).sum())
+        lower, upper = fitted.bounds_
+        explicit = asymmetric_transform(
+            rows,
+            target[:9],
+            y[:, None] == yt[:9],
+            prior=np.eye(6) if width == 6 else np.zeros((6, width)),
+            lower=lower,
+            upper=upper,
+            penalty=2.0,
+        ).matrix
+        found = fitted.transform(X, domain="source") @ fitted.transform(other).T
+        np.testing.assert_allclose(found, rows @ explicit @ target.T, atol=1e-3)
 
+    def test_linear_kernel_is_the_explicit_metric(self):
+        fitted = ARCt(True).fit(X, y, Xt, FEW)
+        rows = (X - X.mean(axis=0)) / np.sqrt(X.var(axis=0).sum())
+        target = (Xt - Xt.mean(axis=0)) / np.sqrt(Xt.var(axis=0).sum())
+        near, far = fitted.bounds_
+        same = y[:, None] == yt[:9]
+        root = symmetric_metric(rows, target[:9], same, near=near, far=far, penalty=1.0).matrix
+        found = fitted.transform(X, domain="source") @ fitted.transform(Xt).T
+        np.testing.assert_allclose(found, rows @ root @ root.T @ target.T, atol=1e-2)
 
-def test_span_reproduces_the_kernel():
-    rows = rng.normal(size=(5, 3))
-    kernel = rows @ rows.T
-    coordinates = kernel @ span(kernel)
-    assert coordinates.shape == (5, 3)
-    np.testing.assert_allclose(coordinates @ coordinates.T, kernel, atol=1e-10)
+    def test_gaussian_kernel_of_small_width_is_almost_linear(self):
+        linear = ARCt(classifier="1nn").fit(X, y, Xt, FEW)
+        # exp(-g|x - z|^2) = 1 - g|x - z|^2: the geometry of the rows, up to a unit
+        gauss = ARCt(True, kernel="rbf", gamma=1e-4, penalty=0.0, classifier="1nn")
+        gauss.fit(X, y, Xt, FEW)
+        plain = ARCt(True, penalty=0.0, classifier="1nn").fit(X, y, Xt, FEW)
+        np.testing.assert_array_equal(gauss.predict(Xt), plain.predict(Xt))
+        assert linear.bounds_[0] < linear.bounds_[1]
 
-
-@pytest.mark.parametrize("width", [6, 4])
-def test_kernel_of_rows_is_the_rows_themselves(width):
-    # the linear kernel in the span of the rows, against the rows in their own columns
-    target = DATA.Xt[:, :width]
-    fitted = ARCt(penalty=2.0).fit(DATA.X, DATA.y, target, FEW)
-    labelled = FEW >= 0
-    offsets, others = DATA.X - DATA.X.mean(axis=0), target - target.mean(axis=0)
-    rows = offsets / np.sqrt(np.mean(np.sum(offsets**2, axis=1)))
-    all_seen = others / np.sqrt(np.mean(np.sum(others**2, axis=1)))
-    seen = all_seen[labelled]
-    lower, upper = fitted.bounds_
-    prior = np.eye(6, width) if width == 6 else np.zeros((6, width))
-    same = DATA.y[:, None] == DATA.yt[labelled][None, :]
-    learned = asymmetric_transform(
-        rows, seen, same, prior=prior, lower=lower, upper=upper, penalty=2.0, tol=1e-12
-    )
-    expected = rows @ learned.matrix @ seen.T
-    found = fitted.transform(DATA.X, domain="source") @ fitted.transform(target[labelled]).T
-    np.testing.assert_allclose(found, expected, atol=2e-3 * np.abs(expected).max())
-
-
-def test_one_metric_needs_the_same_columns():
-    with pytest.raises(ValueError, match="one metric.*use symmetric=False"):
-        ARCt(symmetric=True).fit(DATA.X, DATA.y, DATA.Xt[:, :4], FEW)
+    @pytest.mark.parametrize("symmetric", [False, True])
+    def test_gaussian_kernel_learns(self, symmetric):
+        fitted = ARCt(symmetric, kernel="rbf").fit(X, y, Xt[::2], FEW[::2])
+        assert fitted.score(Xt[1::2], yt[1::2]) > 0.6
 
 
 @pytest.mark.parametrize("symmetric", [False, True])
-@pytest.mark.parametrize("kernel", ["linear", "rbf"])
-def test_every_form_finds_the_classes(symmetric, kernel):
-    fitted = ARCt(symmetric, kernel=kernel).fit(DATA.X, DATA.y, DATA.Xt, FEW)
-    assert fitted.score(DATA.Xt, DATA.yt) > 0.8
+class TestEstimator:
+    def test_no_worse_than_1nn_where_the_domains_are_one(self, symmetric):
+        classes, scores = np.arange(150) % 3, []
+        for seed in range(8):
+            rows = np.random.default_rng(seed).standard_normal((150, 12))
+            rows[:, :3] = 0.8 * rows[:, :3] + 2 * np.eye(3)[classes]
+            train, test = slice(80), slice(100, None)
+            yt = np.where(np.arange(50) < 30, classes[50:100], -1)
+            nearest = KNeighborsClassifier(1).fit(rows[train], classes[train])
+            learned = ARCt(symmetric, classifier="1nn" if symmetric else "svm")
+            learned.fit(rows[:50], classes[:50], rows[50:100], yt)
+            scores.append([each.score(rows[test], classes[test]) for each in (learned, nearest)])
+        with_it, without = np.mean(scores, axis=0)
+        assert with_it > without + 0.03
 
+    def test_labelled_pairs_come_closer(self, symmetric):
+        fitted = ARCt(symmetric).fit(X, y, Xt, FEW)
+        before = ARCt(symmetric, penalty=0.0).fit(X, y, Xt, FEW)
 
-def test_too_few_iterations_are_said():
-    with pytest.warns(ConvergenceWarning, match="max_iter"):
-        ARCt(max_iter=1, penalty=100.0).fit(DATA.X, DATA.y, DATA.Xt, FEW)
+        def contrast(method):
+            sent, seen = method.transform(X, domain="source"), method.transform(Xt[:9])
+            same, similarity = y[:, None] == yt[:9], sent @ seen.T
+            return similarity[same].mean() - similarity[~same].mean()
+
+        assert contrast(fitted) > contrast(before)
+
+    def test_units_do_not_matter(self, symmetric):
+        fitted = ARCt(symmetric).fit(X, y, Xt, FEW)
+        moved = ARCt(symmetric).fit(100 * X + 3, y, 0.01 * Xt - 7, FEW)
+        found, expected = moved.decision_function(0.01 * Xt - 7), fitted.decision_function(Xt)
+        np.testing.assert_allclose(found, expected, atol=1e-4)
+
+    def test_too_few_iterations_are_said(self, symmetric):
+        with pytest.warns(ConvergenceWarning, match="raise max_iter"):
+            ARCt(symmetric, max_iter=1, penalty=100.0).fit(X, y, Xt, FEW)

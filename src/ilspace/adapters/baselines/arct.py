@@ -267,7 +267,7 @@ class ARCt(LatentBaseline):
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], 20)
     >>> X = rng.normal(size=(40, 5)) + 4 * y[:, None]
-    >>> Xt = X @ rng.normal(size=(5, 3))
+    >>> Xt = 7 * X[:, :3]
     >>> yt = np.where(np.arange(40) % 10 == 0, y, -1)
     >>> ARCt().fit(X, y, Xt, yt).score(Xt, y)
     1.0

@@ -250,7 +250,7 @@ class Landmarks:
 def project_capped(values: np.ndarray, groups: np.ndarray, totals: np.ndarray) -> np.ndarray:
     """Nearest weights between 0 and 1 whose sums over groups are given.
 
-    Subtracts one number a group and clips; the number is found by halving intervals.
+    Subtracts one number a group and clips; the number is found by halving intervals, then exactly.
 
     Parameters
     ----------
@@ -268,12 +268,19 @@ def project_capped(values: np.ndarray, groups: np.ndarray, totals: np.ndarray) -
     """
     if len(values) == 0:
         return values
+
+    def group_sums(weights: np.ndarray) -> np.ndarray:
+        return np.bincount(groups, weights, minlength=len(totals))
+
     low, high = np.full(len(totals), values.min() - 1), np.full(len(totals), values.max())
-    for _ in range(60):
+    for _ in range(50):
         middle = (low + high) / 2
-        sums = np.bincount(groups, np.clip(values - middle[groups], 0, 1), minlength=len(totals))
-        low, high = np.where(sums > totals, middle, low), np.where(sums > totals, high, middle)
-    return np.clip(values - high[groups], 0, 1)
+        is_high = group_sums(np.clip(values - middle[groups], 0, 1)) > totals
+        low, high = np.where(is_high, middle, low), np.where(is_high, high, middle)
+    weights = np.clip(values - high[groups], 0, 1)
+    inside = (weights > 0) & (weights < 1)
+    missing = (totals - group_sums(weights)) / np.maximum(group_sums(inside), 1)
+    return np.clip(weights + np.where(inside, missing[groups], 0), 0, 1)
 
 
 def minimise_capped(
@@ -322,16 +329,20 @@ def minimise_capped(
     weights = (totals / sizes)[groups]
     gradient, step = product(weights) + linear, 1.0
     for _ in range(max_iter):
+        # sums over groups stay: what the gradient has in common there only costs digits
+        gradient = gradient - (np.bincount(groups, gradient, minlength=len(totals)) / sizes)[groups]
         direction = project_capped(weights - step * gradient / metric, groups, totals) - weights
+        slope = gradient @ direction
         # a shorter step moves less, but not by more than its share
-        if np.abs(direction).max(initial=0.0) <= tol * min(1.0, step):
+        if slope >= 0 or np.abs(direction).max() <= tol * min(1.0, step):
             return weights, True
         turned = product(direction)
         curvature = direction @ turned
-        length = 1.0 if curvature <= 0 else min(1.0, -(gradient @ direction) / curvature)
-        weights, gradient = weights + length * direction, gradient + length * turned
+        length = min(1.0, -slope / curvature) if curvature > 0 else 1.0
+        weights = np.clip(weights + length * direction, 0, 1)
+        gradient = gradient + length * turned
         step = direction @ (metric * direction) / curvature if curvature > 0 else 1.0
-        step = min(max(step, 1e-6), 1e6)
+        step = min(max(step, 1e-4), 1e4)
     return weights, False
 
 
@@ -402,7 +413,7 @@ class CDLS(LatentBaseline):
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], 20)
     >>> X = rng.normal(size=(40, 5)) + 4 * y[:, None]
-    >>> Xt = X @ rng.normal(size=(5, 3))
+    >>> Xt = 7 * X[:, :3]
     >>> yt = np.where(np.arange(40) % 10 == 0, y, -1)
     >>> CDLS().fit(X, y, Xt, yt).score(Xt, y)
     1.0

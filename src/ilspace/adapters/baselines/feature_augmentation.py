@@ -119,7 +119,7 @@ class FeatureAugmentation(LatentBaseline):
     >>> from ilspace.baselines import FeatureAugmentation
     >>> rng = np.random.default_rng(0)
     >>> y = np.repeat([0, 1], 20)
-    >>> X = rng.normal(size=(40, 5)) + 3 * y[:, None]
+    >>> X = rng.normal(size=(40, 5)) + 4 * y[:, None]
     >>> yt = np.where(np.arange(40) % 10 == 0, y, -1)
     >>> FeatureAugmentation().fit(X, y, X + 2, yt).score(X + 2, y)
     1.0
