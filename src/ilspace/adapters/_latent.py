@@ -101,7 +101,13 @@ class LatentAdapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAda
         """
         check_is_fitted(self)
         check_domain(domain)
-        mapping = self._source_map if domain == "source" else self._target_map
+        mapping = getattr(self, f"_{domain}_map", None)
+        width = self.n_features_in_ if domain == "source" else self.n_target_features_in_
+        if mapping is None or mapping.shape[0] != width:
+            raise ValueError(
+                f"This {type(self).__name__} measures rows in a space of its own, so there is no "
+                "Mahalanobis matrix in the columns of a domain: use transform or pair_distance."
+            )
         return mapping @ mapping.mT
 
     def pair_distance(self, pairs, domain="target"):

@@ -11,6 +11,7 @@ from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ilspace import baselines
+from ilspace.adapters._latent import LatentAdapter
 
 METHODS = [getattr(baselines, name) for name in baselines.__all__]
 NEED_LABELS = [kind for kind in METHODS if kind._needs_target_labels]
@@ -75,6 +76,23 @@ class TestEvery:
         search.fit(rows[order], labels[order], sample_domain=domain[order])
         assert np.isfinite(search.cv_results_["mean_test_score"]).all()
         assert search.best_params_[name] in values
+
+
+@pytest.mark.parametrize("kind", [kind for kind in METHODS if issubclass(kind, LatentAdapter)])
+def test_distances_are_those_of_the_space(kind):
+    fitted = kind().fit(X, y, Xt, FEW)
+    latent = fitted.transform(Xt)
+    pairs = np.stack([Xt[:5], Xt[5:10]], axis=1)
+    wanted = np.linalg.norm(latent[:5] - latent[5:10], axis=1)
+    np.testing.assert_allclose(fitted.pair_distance(pairs), wanted, rtol=1e-9)
+    mapping = getattr(fitted, "_target_map", None)
+    if mapping is None or len(mapping) != Xt.shape[1]:  # not a linear map of the columns
+        with pytest.raises(ValueError, match="use transform or pair_distance"):
+            fitted.get_mahalanobis_matrix()
+        return
+    offsets = pairs[:, 0] - pairs[:, 1]
+    squares = np.einsum("ij,jk,ik->i", offsets, fitted.get_mahalanobis_matrix(), offsets)
+    np.testing.assert_allclose(np.sqrt(squares), wanted, rtol=1e-6)
 
 
 GRIDS: dict[str, dict[str, list]] = {
