@@ -59,7 +59,7 @@ def test_shipped_experiments_make_sense(name):
     assert len(every) == len(found.methods) * len(found.transfers) * found.trials * len(
         found.preprocessing
     )
-    assert "ILS" in paper_table(found.paper)
+    assert not found.paper or "ILS" in paper_table(found.paper)
     for method in found.methods:
         make_estimator(method.estimator, dict(method.parameters), 0)
 
