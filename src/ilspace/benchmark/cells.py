@@ -181,8 +181,8 @@ def run_cell(cell: Cell) -> dict[str, Any]:
 
 
 def _fit_and_score(cell: Cell, seed: int) -> dict[str, Any]:
-    given, hidden = load_trial(cell)
     estimator = make_estimator(cell.estimator, dict(cell.parameters), seed)
+    given, hidden = load_trial(cell)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         start = time.perf_counter()
