@@ -95,6 +95,46 @@ class Baseline(DomainClassifier):
         return n_components
 
 
+class ScoringBaseline(Baseline):
+    """Base of methods that score classes themselves, one against the rest.
+
+    They say how sure they are in :meth:`_scores`: a column a class, or one for two classes.
+    """
+
+    __metadata_request__decision_function = {"sample_domain": True, "allow_source": True}
+
+    def _scores(self, X, is_source: np.ndarray) -> np.ndarray:
+        """Score of each row, on the host, for each class; for two classes, for the second."""
+        raise NotImplementedError
+
+    def _predict_codes(self, X, is_source: np.ndarray) -> np.ndarray:
+        scores = self._scores(_host(X), is_source)
+        return scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(int)
+
+    def decision_function(self, X, domain="target", *, sample_domain=None, allow_source=False):
+        """Signed distance, up to scale, to the hyperplane of each class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features)
+            Rows of one domain, seen at fit or not.
+        domain : {"target", "source"}, default="target"
+            Which one.
+        sample_domain : array-like of shape (n,), optional
+            Positive for source rows, negative for target rows.
+        allow_source : bool, default=False
+            Accepted for pipelines that pass it; source rows are always allowed.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes), or (n,) for two classes
+            Larger is surer; for two classes, of the second one.
+        """
+        rows, is_source = self._check_rows(X, domain, sample_domain, allow_source)
+        scores = self._scores(_host(rows), is_source)
+        return scores if scores.shape[1] > 1 else scores[:, 0]
+
+
 def _classifier_has(method: str):
     """Tell whether the classifier, made or still to be made, has a method."""
 
@@ -191,6 +231,11 @@ class LatentBaseline(Baseline, LatentAdapter):
 
 def _dense(domain: DomainRows) -> DomainRows:
     """The same rows on the host, dense, in double precision."""
-    rows: Any = to_numpy(domain.X) if is_foreign(domain.X) else domain.X
+    rows = _host(domain.X)
     rows = rows.toarray() if sparse.issparse(rows) else rows
     return DomainRows(rows.astype(np.float64, copy=False), domain.codes)
+
+
+def _host(X) -> Any:
+    """Rows on the host, dense or sparse."""
+    return to_numpy(X) if is_foreign(X) else X

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
+from numbers import Integral
 from types import MappingProxyType
 
 import numpy as np
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.preprocessing import label_binarize
+from sklearn.utils._param_validation import Interval, StrOptions
 
 from ilspace.adapters._base import DomainRows
+from ilspace.adapters.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
 from ilspace.backend import principal_axes, upright
 
 
@@ -122,3 +125,29 @@ def source_subspace(
             "subspace."
         )
     return np.linalg.qr(given)[0]
+
+
+class SubspaceBaseline(LatentBaseline):
+    """Base of methods that start from a subspace of the source and the target's principal one."""
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "source_basis": [StrOptions(set(SUBSPACES)), "array-like"],
+        "classifier": CLASSIFIER_CONSTRAINTS,
+    }
+
+    n_components: int | None
+    source_basis: object
+
+    def _find_subspaces(
+        self, source: DomainRows, target: DomainRows, default: int
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Store the means, settle the dimension, and find both bases."""
+        self.source_mean_, self.target_mean_ = source.X.mean(axis=0), target.X.mean(axis=0)
+        offsets, target_offsets = source.X - self.source_mean_, target.X - self.target_mean_
+        most = min(*offsets.shape, *target_offsets.shape)
+        p = self._check_components(self.n_components, most, default=default)
+        basis = source_subspace(self.source_basis, offsets, source, p)
+        # a given basis brings a dimension of its own
+        self.n_components_ = self._check_components(basis.shape[1], most, default=p)
+        return basis, principal_subspace(target_offsets, self.n_components_)

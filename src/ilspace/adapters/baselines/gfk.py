@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ilspace.adapters._base import DomainRows
-from ilspace.adapters.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
-from ilspace.adapters.baselines._subspaces import SUBSPACES, principal_subspace, source_subspace
+from ilspace.adapters.baselines._subspaces import SubspaceBaseline
 
 
 def principal_vectors(
@@ -74,7 +70,7 @@ def geodesic_flow_factor(
     return np.hstack([(first + second) * along, (second - first) * across])
 
 
-class GFK(LatentBaseline):
+class GFK(SubspaceBaseline):
     r"""Geodesic flow kernel, GFK :cite:p:`gong2012`.
 
     .. math:: k(x, y) = x^\top G y, \qquad G = \int_0^1\Phi(t)\Phi(t)^\top\,dt
@@ -129,26 +125,13 @@ class GFK(LatentBaseline):
     1.0
     """
 
-    _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "source_basis": [StrOptions(set(SUBSPACES)), "array-like"],
-        "classifier": CLASSIFIER_CONSTRAINTS,
-    }
-
     def __init__(self, n_components=None, *, source_basis="pls", classifier="1nn"):
         self.n_components = n_components
         self.source_basis = source_basis
         self.classifier = classifier
 
     def _adapt(self, source: DomainRows, target: DomainRows) -> None:
-        self.source_mean_, self.target_mean_ = source.X.mean(axis=0), target.X.mean(axis=0)
-        offsets, target_offsets = source.X - self.source_mean_, target.X - self.target_mean_
-        most = min(*offsets.shape, *target_offsets.shape)
-        p = self._check_components(self.n_components, most, default=20)
-        basis = source_subspace(self.source_basis, offsets, source, p)
-        # a given basis brings a dimension of its own
-        p = self.n_components_ = self._check_components(basis.shape[1], most, default=p)
-        ends = principal_vectors(basis, principal_subspace(target_offsets, p))
+        ends = principal_vectors(*self._find_subspaces(source, target, default=20))
         self.angles_, self.factor_ = ends[2], self._factor(*ends)
         self._source_map = self._target_map = self.factor_
         self._n_features_out = self.factor_.shape[1]

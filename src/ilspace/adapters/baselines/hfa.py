@@ -13,8 +13,7 @@ from sklearn.svm import SVC
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ilspace.adapters._base import DomainRows
-from ilspace.adapters.baselines._base import Baseline
-from ilspace.backend import is_foreign, to_numpy
+from ilspace.adapters.baselines._base import ScoringBaseline
 
 _TOLERANCE = 1e-5
 """By how much a margin may be missed."""
@@ -157,7 +156,7 @@ KERNELS: Mapping[str, Callable] = MappingProxyType({"linear": _linear, "rbf": _r
 """Kernels by name."""
 
 
-class HFA(Baseline):
+class HFA(ScoringBaseline):
     r"""Heterogeneous feature augmentation, HFA :cite:p:`duan2012,li2014`.
 
     Source rows are represented by :math:`(Px, x, 0)`, target rows by :math:`(Qz, 0, z)`, and
@@ -235,8 +234,6 @@ class HFA(Baseline):
         "target_cost": [Interval(Real, 0, None, closed="neither")],
     }
 
-    __metadata_request__decision_function = {"sample_domain": True, "allow_source": True}
-
     _needs_target_labels = True
     _takes_different_columns = True
 
@@ -279,7 +276,6 @@ class HFA(Baseline):
         return KERNELS[self.kernel](X, rows, gamma)
 
     def _scores(self, X, is_source: np.ndarray) -> np.ndarray:
-        X = to_numpy(X) if is_foreign(X) else X
         scores = np.empty((len(is_source), len(self.intercept_)))
         n_source = len(self.source_rows_)
         for flag, coef in (
@@ -290,29 +286,3 @@ class HFA(Baseline):
             if len(chosen):
                 scores[chosen] = self._similarities(X[chosen], flag) @ coef.T
         return (1 + self.trace_bound) * scores + self.intercept_
-
-    def _predict_codes(self, X, is_source: np.ndarray) -> np.ndarray:
-        scores = self._scores(X, is_source)
-        return scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(int)
-
-    def decision_function(self, X, domain="target", *, sample_domain=None, allow_source=False):
-        """Signed distance, up to scale, to the hyperplane of each class.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, n_features)
-            Rows of one domain, seen at fit or not.
-        domain : {"target", "source"}, default="target"
-            Which one.
-        sample_domain : array-like of shape (n,), optional
-            Positive for source rows, negative for target rows.
-        allow_source : bool, default=False
-            Accepted for pipelines that pass it; source rows are always allowed.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes), or (n,) for two classes
-            Larger is surer; for two classes, of the second one.
-        """
-        scores = self._scores(*self._check_rows(X, domain, sample_domain, allow_source))
-        return scores if scores.shape[1] > 1 else scores[:, 0]

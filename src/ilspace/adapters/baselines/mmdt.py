@@ -12,9 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from ilspace.adapters._base import DomainRows
-from ilspace.adapters.baselines._base import Baseline
+from ilspace.adapters.baselines._base import ScoringBaseline
 from ilspace.adapters.baselines._subspaces import principal_subspace
-from ilspace.backend import is_foreign, to_numpy
 
 _RELATIVE_GRADIENT = 1e-8
 """Gradient at which a step is solved, as a share of the one at zero."""
@@ -206,7 +205,7 @@ def _exact_step(
     return root_scalar(slope, bracket=(0.0, upper)).root if slope(0.0) < 0 else 1.0
 
 
-class MMDT(Baseline):
+class MMDT(ScoringBaseline):
     r"""Max-margin domain transforms, MMDT :cite:p:`hoffman2013`.
 
     .. math:: \min_{W,\Theta}\tfrac w2\|W - W_0\|_F^2 + \tfrac12\sum_k\|\theta_k\|^2
@@ -286,8 +285,6 @@ class MMDT(Baseline):
         "max_iter": [Interval(Integral, 1, None, closed="left")],
         "tol": [Interval(Real, 0, None, closed="left")],
     }
-
-    __metadata_request__decision_function = {"sample_domain": True, "allow_source": True}
 
     _needs_target_labels = True
     _takes_different_columns = True
@@ -394,38 +391,13 @@ class MMDT(Baseline):
         return slopes, planes[:, -1] - mean @ slopes
 
     def _scores(self, X, is_source: np.ndarray) -> np.ndarray:
-        X = to_numpy(X) if is_foreign(X) else X
-        if is_source.all():
-            slopes, intercepts = self._source_scorer
-            return X @ slopes + intercepts
-        slopes, intercepts = self._target_scorer
-        scores = X @ slopes + intercepts
-        if is_source.any():
-            slopes, intercepts = self._source_scorer
-            scores[is_source] = X[is_source] @ slopes + intercepts
-        return scores
-
-    def _predict_codes(self, X, is_source: np.ndarray) -> np.ndarray:
-        return self._scores(X, is_source).argmax(axis=1)
-
-    def decision_function(self, X, domain="target", *, sample_domain=None, allow_source=False):
-        """Signed distance, up to scale, to the hyperplane of each class.
-
-        Parameters
-        ----------
-        X : array-like or sparse matrix of shape (n, n_features)
-            Rows of one domain, seen at fit or not.
-        domain : {"target", "source"}, default="target"
-            Which one.
-        sample_domain : array-like of shape (n,), optional
-            Positive for source rows, negative for target rows.
-        allow_source : bool, default=False
-            Accepted for pipelines that pass it; source rows are always allowed.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes), or (n,) for two classes
-            Larger is surer; for two classes, of the second one.
-        """
-        scores = self._scores(*self._check_rows(X, domain, sample_domain, allow_source))
-        return (scores[:, 1] - scores[:, 0]) / 2 if scores.shape[1] == 2 else scores
+        scores = np.empty((len(is_source), len(self.classes_)))
+        for flag, (slopes, intercepts) in (
+            (True, self._source_scorer),
+            (False, self._target_scorer),
+        ):
+            chosen = np.flatnonzero(is_source == flag)
+            if len(chosen):
+                scores[chosen] = X[chosen] @ slopes + intercepts
+        # both machines of two classes say the same, up to rounding
+        return np.diff(scores, axis=1) / 2 if scores.shape[1] == 2 else scores

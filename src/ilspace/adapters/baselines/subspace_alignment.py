@@ -2,14 +2,10 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
 
 from ilspace.adapters._base import DomainRows
-from ilspace.adapters.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
-from ilspace.adapters.baselines._subspaces import SUBSPACES, principal_subspace, source_subspace
+from ilspace.adapters.baselines._subspaces import SubspaceBaseline
 
 
 def alignment(source: np.ndarray, target: np.ndarray, /) -> np.ndarray:
@@ -30,7 +26,7 @@ def alignment(source: np.ndarray, target: np.ndarray, /) -> np.ndarray:
     return source.T @ target
 
 
-class SubspaceAlignment(LatentBaseline):
+class SubspaceAlignment(SubspaceBaseline):
     r"""Subspace alignment, SA :cite:p:`fernando2013`.
 
     .. math:: \min_A\|P_sA - P_t\|_F^2, \qquad A = P_s^\top P_t
@@ -76,25 +72,13 @@ class SubspaceAlignment(LatentBaseline):
     1.0
     """
 
-    _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "source_basis": [StrOptions(set(SUBSPACES)), "array-like"],
-        "classifier": CLASSIFIER_CONSTRAINTS,
-    }
-
     def __init__(self, n_components=None, *, source_basis="pca", classifier="1nn"):
         self.n_components = n_components
         self.source_basis = source_basis
         self.classifier = classifier
 
     def _adapt(self, source: DomainRows, target: DomainRows) -> None:
-        self.source_mean_, self.target_mean_ = source.X.mean(axis=0), target.X.mean(axis=0)
-        offsets, target_offsets = source.X - self.source_mean_, target.X - self.target_mean_
-        most = min(*offsets.shape, *target_offsets.shape)
-        p = self._check_components(self.n_components, most, default=30)
-        basis = source_subspace(self.source_basis, offsets, source, p)
-        self._check_components(basis.shape[1], most, default=30)  # one that was given
-        target_basis = principal_subspace(target_offsets, basis.shape[1])
+        basis, target_basis = self._find_subspaces(source, target, default=30)
         self.alignment_ = alignment(basis, target_basis)
         self._source_map, self._target_map = basis @ self.alignment_, target_basis
-        self.n_components_ = self._n_features_out = basis.shape[1]
+        self._n_features_out = self.n_components_
