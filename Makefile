@@ -16,7 +16,7 @@ endif
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow lint format perf clean
+.PHONY: help demo test test-slow lint format docs perf clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -47,11 +47,21 @@ format: $(VENV)/.stamp-lint ## Rewrite the files in the house format
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
+# The matrices of the gallery are small: one thread is faster, and two examples run at once.
+docs: export OMP_NUM_THREADS := 1
+docs: export OPENBLAS_NUM_THREADS := 1
+docs: export MKL_NUM_THREADS := 1
+
+docs: $(VENV)/.stamp-docs ## Build the site into build/docs/html; needs no network
+	$(BIN)/python -m sphinx --fail-on-warning --keep-going --jobs auto \
+	  --doctree-dir build/docs/doctrees docs build/docs/html $(ARGS)
+
 perf: $(VENV)/.stamp-perf ## Compare speed with pymanopt, as ratios
 	$(BIN)/python perf/run.py $(ARGS)
 
 clean: ## Remove caches and built files (.venv stays)
 	rm -rf build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf docs/_generated docs/auto_examples docs/api/generated docs/api/backreferences
 	find src tests perf examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The environment, then one stamp for each set of extras.

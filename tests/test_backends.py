@@ -145,12 +145,35 @@ def test_principal_axes(library, dtype, n_axes):
     assert np.all(np.max(vectors, axis=0) >= -np.min(vectors, axis=0))
 
 
-def test_principal_axes_where_few_are_wanted():
-    # another LAPACK driver takes over; the answer must not notice
+@pytest.mark.parametrize("n_axes", [5, 40])
+def test_principal_axes_where_few_are_wanted(n_axes):
+    # another algorithm takes over; the answer must not notice
     a = positive_definite(np.random.default_rng(2), 300, 1e6)
-    few, all_of_them = principal_axes(a, 5), principal_axes(a)
-    np.testing.assert_allclose(few[0], all_of_them[0][:5])
-    np.testing.assert_allclose(few[1], all_of_them[1][:, :5], atol=1e-9)
+    few, all_of_them = principal_axes(a, n_axes), principal_axes(a)
+    np.testing.assert_allclose(few[0], all_of_them[0][:n_axes])
+    np.testing.assert_allclose(few[1], all_of_them[1][:, :n_axes], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    "spectrum",
+    [
+        np.zeros(300),
+        np.ones(300),
+        np.repeat(np.linspace(1, 9, 75), 4),
+        np.r_[np.ones(3), np.zeros(297)],
+        10.0 ** -np.linspace(0, 20, 300),
+        1e-150 * np.linspace(1, 2, 300),
+    ],
+    ids=["zero", "identity", "quadruples", "low rank", "wide range", "tiny"],
+)
+def test_few_principal_axes_of_awkward_spectra(spectrum):
+    turn = orthonormal(np.random.default_rng(3), 300, 300)
+    a = symmetric_part((turn * spectrum) @ turn.T)
+    values, vectors = principal_axes(a, 12)
+    scale = np.max(spectrum) or 1.0
+    np.testing.assert_allclose(values / scale, np.sort(spectrum)[::-1][:12] / scale, atol=1e-12)
+    np.testing.assert_allclose(vectors.T @ vectors, np.eye(12), atol=1e-12)
+    np.testing.assert_allclose(a @ vectors / scale, vectors * values / scale, atol=1e-12)
 
 
 def manifold_and_point(rng):

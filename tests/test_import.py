@@ -13,13 +13,14 @@ before = set(sys.modules)
 state = repr(np.random.get_state())
 config = sklearn.get_config()
 import ilspace
+from ilspace import *
+assert all(name in globals() for name in ilspace.__all__)
+assert ILSClassifier is ilspace.ILSClassifier
+assert set(ilspace.__all__) <= set(dir(ilspace))
 assert repr(np.random.get_state()) == state
 assert sklearn.get_config() == config
 loaded = [name for name in {_OPTIONAL} if name in set(sys.modules) - before]
 assert not loaded, loaded
-from ilspace import *
-assert all(name in globals() for name in ilspace.__all__)
-assert ILSClassifier is ilspace.ILSClassifier
 """
 
 

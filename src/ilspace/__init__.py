@@ -1,7 +1,31 @@
 """Invariant latent spaces for domain adaptation, as scikit-learn estimators."""
 
-from ilspace.adapters import ILSClassifier, ILSTransformer
+from importlib import import_module
+from typing import TYPE_CHECKING
 
-__version__ = "0.1.0.dev0"
+from ilspace._version import __version__ as __version__
 
-__all__ = ["ILSClassifier", "ILSTransformer"]
+if TYPE_CHECKING:
+    from ilspace.adapters import ILSClassifier, ILSTransformer
+    from ilspace.tables import TableClassifier, load
+
+__all__ = ["ILSClassifier", "ILSTransformer", "TableClassifier", "load"]
+
+_HOMES = {
+    "ILSClassifier": "ilspace.adapters",
+    "ILSTransformer": "ilspace.adapters",
+    "TableClassifier": "ilspace.tables",
+    "load": "ilspace.tables",
+}
+
+
+def __getattr__(name: str) -> object:
+    """Import a public name when it is first used: the command line is then there at once."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'ilspace' has no attribute {name!r}")
+    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    return value
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

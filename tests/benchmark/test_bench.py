@@ -56,9 +56,8 @@ def test_shipped_experiments_make_sense(name):
     found = load_plan(name)
     every = list(found.cells())
     assert len(every) == len({cell.key for cell in every})
-    assert len(every) == len(found.methods) * len(found.transfers) * found.trials * len(
-        found.preprocessing
-    )
+    n_draws = sum(method.trials or found.trials for method in found.methods)
+    assert len(every) == n_draws * len(found.transfers) * len(found.preprocessing)
     assert not found.paper or "ILS" in paper_table(found.paper)
     for method in found.methods:
         make_estimator(method.estimator, dict(method.parameters), 0)
@@ -71,6 +70,8 @@ def test_shipped_experiments_make_sense(name):
         (lambda text: "colour = 1\n" + text, "no entry for 'colour'"),
         (lambda text: text.replace("semi-supervised", "magic", 1), "setting must be one of"),
         (lambda text: text + 'selection = "guess"', "selection must be one of"),
+        (lambda text: text + 'selection = "oracle"', "must have a grid"),
+        (lambda text: text + "grid = { n_components = [2] }", "must have a grid"),
         (lambda text: text.replace("estimator", "estimate"), "needs a name and an estimator"),
         (lambda text: text[:120], r"lacks '\[\[method\]\]'|must be TOML|lacks"),
         (lambda text: "=" + text, "must be TOML"),
@@ -251,6 +252,50 @@ def test_table_of_known_numbers():
     assert "80.1" in text
     assert "\\textbf{65.0}" in FORMATS["latex"](made)
     assert "l1-zscore,ILS,paper,DW,65.0,10.0,3,80.1" in FORMATS["csv"](made)
+
+
+CHOSEN = """
+[[method]]
+name = "ILS oracle"
+estimator = "ILSClassifier"
+parameters = { max_iter = 2, tol = 1.0 }
+selection = "oracle"
+grid = { n_components = [2, 5] }
+trials = 2
+"""
+
+
+def test_chosen_parameters_are_not_ranked_with_fixed_ones():
+    chosen = parse_plan("small", PLAN + CHOSEN)
+    found = [
+        {"cell": cell.as_dict(), "accuracy": 99.0 if cell.grid else 40.0, "error": None}
+        for cell in chosen.cells()
+    ]
+    (block,) = make_table(chosen, found).blocks
+    assert [row.selection for row in block.rows] == ["paper", "paper", "oracle"]
+    np.testing.assert_array_equal(block.ranks, [1.5, 1.5, np.nan])
+    assert block.p_values[2] is None
+    text = FORMATS["md"](make_table(chosen, found))
+    assert "**40.0" in text
+    assert "**99.0" not in text
+    assert "over 3 trials (ILS oracle: 2)" in text
+
+
+@needs_data
+def test_parameters_are_chosen_with_and_without_target_labels():
+    text = PLAN + CHOSEN + CHOSEN.replace("oracle", "label-free")
+    part = parse_plan("small", text).narrowed(trials=1, transfers=["DW"])
+    _, fixed, oracle, label_free = (run_cell(cell) for cell in part.cells())
+    assert (oracle["error"], label_free["error"]) == (None, None)
+    assert oracle["chosen"]["n_components"] in (2, 5)
+    assert label_free["chosen"]["n_components"] in (2, 5)
+    assert oracle["accuracy"] >= max(fixed["accuracy"], label_free["accuracy"])
+    assert fixed["chosen"] is None
+
+
+def test_cells_of_fixed_parameters_are_known_by_the_same_name_as_ever():
+    cell = next(iter(plan().cells()))
+    assert "grid" not in cell.as_dict()
 
 
 def test_failed_and_missing_cells_are_left_out():

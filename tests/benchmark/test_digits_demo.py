@@ -1,6 +1,5 @@
 """The experiments of the demo: who sees what, what is compared, and what is said about it."""
 
-import os
 import re
 from dataclasses import replace
 
@@ -10,7 +9,6 @@ from numpy.testing import assert_array_equal
 
 from ilspace import ILSClassifier
 from ilspace.benchmark import digits_demo
-from ilspace.benchmark._files import output_folder, write_whole
 from ilspace.benchmark.demo_report import csv_text, findings, summarize
 from ilspace.benchmark.digits_demo import (
     EXPERIMENTS,
@@ -152,35 +150,3 @@ def test_fit_is_never_given_new_rows_or_hidden_labels(monkeypatch):
     assert [record.method for record in run.records] == [NO_ADAPTATION, ILS, *METHODS]
     for _, before, after in run.illustrations:
         assert before.target.shape == after.target.shape == (SIZES.n_new, 30)
-
-
-def test_a_file_is_replaced_whole(tmp_path):
-    path = tmp_path / "results.csv"
-    write_whole(path, b"old")
-    write_whole(path, b"new")
-    assert path.read_bytes() == b"new"
-    assert os.listdir(tmp_path) == ["results.csv"]
-
-
-@pytest.mark.parametrize("trouble", [KeyboardInterrupt, OSError])
-def test_an_interrupted_write_leaves_the_old_file(tmp_path, monkeypatch, trouble):
-    path = tmp_path / "results.csv"
-    write_whole(path, b"old")
-
-    def replace_file(*_):
-        raise trouble
-
-    monkeypatch.setattr(os, "replace", replace_file)
-    with pytest.raises(trouble):
-        write_whole(path, b"new")
-    assert path.read_bytes() == b"old"
-    assert os.listdir(tmp_path) == ["results.csv"]
-
-
-def test_a_new_folder_without_files_is_taken_away(tmp_path):
-    old = tmp_path / "old"
-    old.mkdir()
-    for folder in (old, tmp_path / "new"):
-        with pytest.raises(KeyboardInterrupt), output_folder(folder):
-            raise KeyboardInterrupt
-    assert os.listdir(tmp_path) == ["old"]

@@ -25,25 +25,37 @@ def case(n, p, n_classes=10, seed=0):
 @pytest.mark.parametrize("beta", [0.1, 0.7, 5.0])
 @pytest.mark.parametrize(
     ("n", "p"),
-    [(2, 1), (7, 1), (64, 14), (100, 3), (1000, 20), (3001, 30), (2000, 126), (900, 512)],
+    [
+        *[(2, 1), (7, 1), (64, 14), (100, 3), (1000, 20), (3001, 30), (2000, 126), (2000, 127)],
+        *[(900, 200), (500, 255), (900, 512), (20_000, 20)],
+    ],
 )
-def test_same_as_tiles_in_double_precision(n, p, beta):
+@pytest.mark.parametrize("weighted", [False, True])
+def test_same_as_tiles_in_double_precision(n, p, beta, weighted):
     codes, rows, metric = case(n, p, n_classes=min(10, n))
     hinge = SmoothHinge(beta)
-    wanted = AllPairs(codes, reference=rows, tile=1024).sum(hinge, rows, metric)
+    weights = np.random.default_rng(1).choice([0.5, 1, 2, 3.5], size=n) if weighted else None
+    wanted = AllPairs(codes, weights, reference=rows, tile=1024).sum(hinge, rows, metric)
     single = rows.float()
-    engine = all_pairs(codes, n_components=p, reference=single)
-    assert type(engine).__name__ == ("FlashPairs" if p <= 126 else "AllPairs")
+    engine = all_pairs(codes, weights, reference=single)
+    assert type(engine).__name__ == "FlashPairs"
     found = engine.sum(hinge, single, metric.float())
     for met, truth in zip(found[:3], wanted[:3], strict=True):
         gap = torch.linalg.norm(met.double() - truth)
         assert float(gap) <= 1e-4 * float(torch.linalg.norm(truth)) + 1e-9
 
 
+def test_very_wide_rows_are_left_to_the_tiles():
+    reference = torch.zeros(1, device="cuda")
+    for p, engine in ((190, "FlashPairs"), (191, "AllPairs")):
+        chosen = all_pairs(np.arange(9) % 3, reference=reference, n_components=p)
+        assert type(chosen).__name__ == engine
+
+
 def test_one_class():
     codes, rows, metric = case(50, 4, n_classes=1)
     wanted = AllPairs(codes, reference=rows).sum(SmoothHinge(1.0), rows, metric)
-    engine = all_pairs(codes, n_components=4, reference=rows.float())
+    engine = all_pairs(codes, reference=rows.float())
     found = engine.sum(SmoothHinge(1.0), rows.float(), metric.float())
     assert float(found.value) == pytest.approx(float(wanted.value), rel=1e-5)
 

@@ -71,7 +71,7 @@ class DomainAdapter(BaseEstimator):
     # -- fit -------------------------------------------------------------------------------------
 
     def _check_domains(
-        self, X, y, Xt, yt, sample_domain, sample_weight
+        self, X, y, Xt, yt, sample_domain, sample_weight, *, encode=encode_source
     ) -> tuple[np.ndarray, tuple[DomainRows, ...]]:
         """Check everything `fit` was given; classes, and one record a domain."""
         if y is None:
@@ -86,7 +86,7 @@ class DomainAdapter(BaseEstimator):
         if sample_domain is not None:
             X, y, Xt, yt, sample_weight = _split(X, y, Xt, yt, sample_domain, sample_weight)
         X, y = self._check_source(X, y)
-        classes, codes = encode_source(y)
+        classes, codes = encode(y)
         n_source = X.shape[0]
         if Xt is None:
             if yt is not None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 import numpy as np
 from sklearn.base import ClassifierMixin
 from sklearn.metrics import accuracy_score
+from sklearn.utils.validation import check_is_fitted
 
 from ilspace.adapters._base import DomainAdapter
 from ilspace.adapters._labels import natural_labels
+from ilspace.adapters.lazy import by_blocks
+from ilspace.scale.dask_rows import is_dask
 
 
 class DomainClassifier(ClassifierMixin, DomainAdapter):
@@ -42,8 +45,19 @@ class DomainClassifier(ClassifierMixin, DomainAdapter):
         Returns
         -------
         ndarray of shape (n,)
-            Labels.
+            Labels. Of a Dask collection a Dask array, of which nothing is computed yet.
         """
+        if is_dask(X):
+            check_is_fitted(self)
+            return by_blocks(
+                self,
+                X,
+                _labels_of,
+                domain=domain,
+                sample_domain=sample_domain,
+                width=None,
+                dtype=self.classes_.dtype,
+            )
         rows = self._check_rows(X, domain, sample_domain, allow_source)
         return self.classes_[self._predict_codes(*rows)]
 
@@ -73,4 +87,10 @@ class DomainClassifier(ClassifierMixin, DomainAdapter):
             Accuracy.
         """
         predicted = self.predict(X, domain, sample_domain=sample_domain, allow_source=allow_source)
-        return accuracy_score(natural_labels(y, "row"), predicted, sample_weight=sample_weight)
+        return accuracy_score(
+            natural_labels(y, "row"), np.asarray(predicted), sample_weight=sample_weight
+        )
+
+
+def _labels_of(model: DomainClassifier, X, is_source: np.ndarray) -> np.ndarray:
+    return model.classes_[model._predict_codes(X, is_source)]

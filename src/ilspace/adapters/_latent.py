@@ -9,7 +9,9 @@ from sklearn.utils.validation import check_is_fitted
 
 from ilspace._typing import Array
 from ilspace.adapters._base import DomainAdapter, check_domain
+from ilspace.adapters.lazy import by_blocks
 from ilspace.backend import array_namespace, is_foreign, like, to_numpy
+from ilspace.scale.dask_rows import is_dask
 
 
 class LatentAdapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAdapter):
@@ -47,8 +49,19 @@ class LatentAdapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAda
         Returns
         -------
         array of shape (n, n_components_)
-            The rows in the latent space.
+            The rows in the latent space. Of a Dask collection a Dask array, block by block, of
+            which nothing is computed yet.
         """
+        if is_dask(X):
+            check_is_fitted(self)
+            return by_blocks(
+                self,
+                X,
+                _latent_of,
+                domain=domain,
+                sample_domain=sample_domain,
+                width=self._n_features_out,
+            )
         X, is_source = self._check_rows(X, domain, sample_domain, allow_source)
         return self._latent(X, is_source)
 
@@ -137,6 +150,10 @@ class LatentAdapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAda
         offsets = first - second
         xp = array_namespace(offsets)
         return xp.sqrt(xp.sum(offsets * offsets, axis=1))
+
+
+def _latent_of(model: LatentAdapter, X, is_source: np.ndarray) -> Array:
+    return model._latent(X, is_source)
 
 
 def as_dtype(array: Array, dtype) -> Array:

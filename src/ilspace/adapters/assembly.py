@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
 
 from ilspace._typing import Array, Manifold, Pairs
 from ilspace.adapters._base import DomainRows, take_rows
+from ilspace.adapters.distant_pairs import PairsOnWorkers
 from ilspace.adapters.starts import (
     FILLING_AXES,
     STARTS,
@@ -18,12 +20,18 @@ from ilspace.adapters.starts import (
     kissme,
     shared_class_means,
 )
+from ilspace.adapters.streaming import LabelledRows
 from ilspace.backend import is_foreign, like, to_numpy
 from ilspace.manifolds import SPD, Euclidean, Product, Stiefel
 from ilspace.objective import DomainData, ILSObjective
 from ilspace.optimizers import Problem
 from ilspace.pairs import SampledPairs, all_pairs, pair_statistics, sample_pairs
 from ilspace.scale import RowSpace, row_space
+from ilspace.scale.running import Moments
+
+if TYPE_CHECKING:
+    from ilspace.adapters.distributed import DistantDomains
+    from ilspace.scale.dask_rows import CompleteMoments
 
 _FIRST_SLACK = 0.1
 """Slack of each pair at the start, a tenth of the margin."""
@@ -51,6 +59,8 @@ class Assembly:
         What the centred rows of each domain are multiplied by.
     sharpness : float
         The sharpness that is used.
+    streamed : LabelledRows, optional
+        The labelled rows, where the problem shows them in blocks.
     """
 
     problem: Problem
@@ -58,6 +68,7 @@ class Assembly:
     spaces: tuple[RowSpace, ...]
     scales: tuple[float, ...]
     sharpness: float
+    streamed: LabelledRows | None = None
 
     def lift(self, point: tuple[Array, ...]) -> tuple[Array, ...]:
         """Express a point in the columns of the data.
@@ -96,7 +107,10 @@ def assemble(
     retraction: Any,
     orthonormal: bool,
     mobility: tuple[float, ...] | None,
+    block_size: int | None,
     rng: np.random.Generator,
+    moments: tuple[Moments | CompleteMoments, ...] | None = None,
+    distant: DistantDomains | None = None,
 ) -> Assembly:
     """Turn rows and settings into a problem on a product of manifolds.
 
@@ -132,8 +146,14 @@ def assemble(
         Whether the projections keep orthonormal columns.
     mobility : tuple of float or None
         Mobility of source projection, target projection, metric and slacks.
+    block_size : int or None
+        Rows of a block, for a solver that sees one after another; None for one that sees all.
     rng : Generator
         Source of randomness.
+    moments : tuple of Moments, optional
+        Of all rows of each domain, where `domains` does not hold them all.
+    distant : DistantDomains, optional
+        Labelled rows that are elsewhere; `domains` then holds the weighted means of the classes.
 
     Returns
     -------
@@ -146,16 +166,19 @@ def assemble(
     if not shares_features or (isinstance(start, str) and start == "class-means"):
         n_axes = max(n_axes, FILLING_AXES)
     on_target_axes = shares_features and isinstance(start, str) and start in ("auto", "target-pca")
-    spaces = tuple(
-        row_space(
-            each,
-            domain.weights,
-            n_axes=n_axes,
-            reduce=reduce,
-            leading=on_target_axes and len(domain.labelled) == 0,
+    if moments is not None:
+        spaces = tuple(each.space(n_axes) for each in moments)
+    else:
+        spaces = tuple(
+            row_space(
+                each,
+                domain.weights,
+                n_axes=n_axes,
+                reduce=reduce,
+                leading=on_target_axes and len(domain.labelled) == 0,
+            )
+            for each, domain in zip(rows, domains, strict=True)
         )
-        for each, domain in zip(rows, domains, strict=True)
-    )
     p = _check_components(n_components, default, spaces, shares_features)
     bases, gain = _starting_bases(start, domains, rows, spaces, p, shares_features)
     spaces = tuple(space.joined(basis) for space, basis in zip(spaces, bases, strict=True))
@@ -170,9 +193,13 @@ def assemble(
     if any(domain.weights is not None for domain in domains):
         weights = np.concatenate([_labelled_weights(domain) for domain in domains])
 
-    latent = [to_numpy(each @ basis) for each, basis in zip(labelled, starts, strict=True)]
-    latent[0] = gain * latent[0]
-    statistics = pair_statistics(np.concatenate(latent), codes, weights)
+    placed = None if distant is None else distant.placed(spaces)
+    if placed is not None:
+        statistics = placed.statistics((gain * starts[0], *starts[1:]))
+    else:
+        latent = [to_numpy(each @ basis) for each, basis in zip(labelled, starts, strict=True)]
+        latent[0] = gain * latent[0]
+        statistics = pair_statistics(np.concatenate(latent), codes, weights)
     scale = _data_scale(statistics, margin_scale)
     scales = (gain * scale, scale)[: len(domains)]
     if sharpness == "auto":
@@ -180,17 +207,15 @@ def assemble(
         sharpness = 1 / spread if np.isfinite(spread) and spread > 0 else 1.0
 
     reference = starts[0]
-    chosen = _choose_pairs(pairs, codes, weights, p, rng, reference)
     data = tuple(
         DomainData(factor * each, factor**2 * space.shrunk_covariance(shrinkage), basis, anchor)
         for factor, each, space, basis, anchor in zip(
             scales, labelled, spaces, starts, anchors, strict=False
         )
     )
-    objective = ILSObjective(
-        data,
-        chosen,
-        float(sharpness),
+    make = partial(
+        ILSObjective,
+        sharpness=float(sharpness),
         trade_off=trade_off,
         metric_weight=metric_weight,
         slack_weight=slack_weight or 0.0,
@@ -201,13 +226,23 @@ def assemble(
     ]
     factors.append(SPD(p))
     point = [*starts, like(_first_metric(metric_start, statistics, p), reference)]
-    if slack_weight is not None and isinstance(chosen, SampledPairs):
-        factors.append(Euclidean((chosen.n_pairs,)))
-        point.append(like(np.full(chosen.n_pairs, np.log(_FIRST_SLACK)), reference))
+    blocks = streamed = None
+    if placed is not None:
+        objective = make(data, PairsOnWorkers(placed, scales))
+    elif block_size is None:
+        chosen = _choose_pairs(pairs, codes, weights, p, rng, reference)
+        objective = make(data, chosen)
+        if slack_weight is not None and isinstance(chosen, SampledPairs):
+            factors.append(Euclidean((chosen.n_pairs,)))
+            point.append(like(np.full(chosen.n_pairs, np.log(_FIRST_SLACK)), reference))
+    else:
+        streamed = LabelledRows(data, codes, weights, make, reference)
+        objective, blocks = streamed.judge_and_blocks(block_size, rng)
     manifold = Product(
         tuple(factors), _mobility(mobility, anchors, metric_weight, len(domains), len(factors))
     )
-    return Assembly(Problem(manifold, objective), tuple(point), spaces, scales, float(sharpness))
+    problem = Problem(manifold, objective, blocks)
+    return Assembly(problem, tuple(point), spaces, scales, float(sharpness), streamed)
 
 
 def _working_rows(X: Array) -> Array:
@@ -299,7 +334,7 @@ def _data_scale(statistics, margin_scale: float) -> float:
 
 def _choose_pairs(pairs: str, codes, weights, n_components: int, rng, reference) -> Pairs:
     if pairs == "all":
-        return all_pairs(codes, weights, n_components=n_components, reference=reference)
+        return all_pairs(codes, weights, reference=reference, n_components=n_components)
     listed = sample_pairs(codes, rng)
     return SampledPairs(*listed, weights, n_rows=len(codes), reference=reference)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from contextlib import nullcontext
 from numbers import Integral, Real
 
@@ -9,13 +10,21 @@ import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
+from ilspace._typing import Point
 from ilspace.adapters._base import DomainRows
-from ilspace.adapters._latent import LatentAdapter, as_dtype
+from ilspace.adapters._latent import as_dtype
 from ilspace.adapters.assembly import Assembly, assemble
+from ilspace.adapters.distributed import DistantDomains, fit_distributed
+from ilspace.adapters.ils_state import latent_state, restore_latent, training_record
+from ilspace.adapters.incremental import Incremental
+from ilspace.adapters.persistence import Persistent, loadable
 from ilspace.adapters.progress import report_end, reporter, warn_unless_successful
 from ilspace.adapters.starts import STARTS
+from ilspace.adapters.streaming import judged_by_all
 from ilspace.backend import array_namespace, as_generator, one_thread, spectral_map
-from ilspace.optimizers import SOLVERS, Solution, solve
+from ilspace.optimizers import SOLVERS, STOCHASTIC_SOLVERS, Iterate, Solution, solve
+from ilspace.scale.dask_rows import CompleteMoments, is_dask
+from ilspace.scale.running import Moments
 
 _PAPER = {
     "pairs": "sampled",
@@ -33,7 +42,8 @@ _PAPER = {
 """The paper's objective to the letter, stopped early as its accuracies need."""
 
 
-class ILSTransformer(LatentAdapter):
+@loadable
+class ILSTransformer(Incremental, Persistent):
     r"""Send two domains to one latent space in which equal classes are close.
 
     Learns an orthonormal projection for each domain and one Mahalanobis metric, so that labelled
@@ -92,8 +102,13 @@ class ILSTransformer(LatentAdapter):
         Where the metric begins. The paper uses KISSME with target labels; the identity does
         better in both settings.
     solver : {"conjugate-gradient", "steepest-descent", "lbfgs", "alternating", \
-            "projected-gradient"}, default="conjugate-gradient"
-        How to minimise.
+            "projected-gradient", "sgd", "adam"}, default="conjugate-gradient"
+        How to minimise. The last two are stochastic: each of their steps compares the rows of one
+        block, so that a step costs the same however many labelled rows there are, and one of
+        their iterations is 20 steps. They pay from some thousand labelled rows on.
+    block_size : int, default=512
+        Labelled rows that a step of ``"sgd"`` and ``"adam"`` sees, about equally many of each
+        class. Where it is no less than their number each step sees them all.
     retraction : {"qr", "polar"}, default="qr"
         How a step returns to orthonormal projections; "polar" is the paper's, "qr" the faster.
     orthonormal : bool, default=True
@@ -114,12 +129,13 @@ class ILSTransformer(LatentAdapter):
     reduce : bool, default=True
         Whether to optimise in the span of the rows. The result is the same, sooner.
     random_state : int, RandomState instance, Generator or None, default=None
-        Draws the dissimilar pairs of ``pairs="sampled"``; nothing else is random.
+        Draws the dissimilar pairs of ``pairs="sampled"`` and the blocks of the stochastic
+        solvers; nothing else is random.
     verbose : int, default=0
         1 writes a line to standard error every ten iterations and one at the end, 2 for each.
     callback : callable, default=None
-        Called with the number of iterations and the :class:`~ilspace.optimizers.Iterate`; a true
-        answer stops.
+        Called with the number of iterations and the :class:`~ilspace.optimizers.Iterate`, whose
+        point holds the projections and the metric; a true answer stops.
 
     Attributes
     ----------
@@ -176,7 +192,8 @@ class ILSTransformer(LatentAdapter):
         "shrinkage": [Interval(Real, 0, 1, closed="both")],
         "start": [StrOptions({"auto", *STARTS}), "array-like", tuple],
         "metric_start": [StrOptions({"identity", "kissme"}), "array-like"],
-        "solver": [StrOptions(set(SOLVERS))],
+        "solver": [StrOptions({*SOLVERS, *STOCHASTIC_SOLVERS})],
+        "block_size": [Interval(Integral, 2, None, closed="left")],
         "retraction": [StrOptions({"qr", "polar"})],
         "orthonormal": ["boolean"],
         "mobility": [tuple, list, None],
@@ -205,6 +222,7 @@ class ILSTransformer(LatentAdapter):
         start="auto",
         metric_start="identity",
         solver="conjugate-gradient",
+        block_size=512,
         retraction="qr",
         orthonormal=True,
         mobility=None,
@@ -229,6 +247,7 @@ class ILSTransformer(LatentAdapter):
         self.start = start
         self.metric_start = metric_start
         self.solver = solver
+        self.block_size = block_size
         self.retraction = retraction
         self.orthonormal = orthonormal
         self.mobility = mobility
@@ -302,59 +321,100 @@ class ILSTransformer(LatentAdapter):
         """
         # a fit that fails half-way must not leave a model made of two
         self.__dict__.pop("solution_", None)
-        self.classes_, domains = self._check_domains(X, y, Xt, yt, sample_domain, sample_weight)
-        self._check_combination()
-        with one_thread() if _is_small(domains) else nullcontext():
-            assembly, solution = self._learn(domains)
-        if not np.isfinite(solution.history[0].value):
-            raise ValueError(
-                "The objective must be finite at the start, but is not: the rows are too large or "
-                "too different in scale; scale the columns alike, or raise shrinkage."
+        self.__dict__.pop("_increments", None)
+        if is_dask(X) or is_dask(Xt):
+            return fit_distributed(
+                self, X, y, Xt, yt, sample_domain=sample_domain, sample_weight=sample_weight
             )
+        self.classes_, domains = self._check_domains(X, y, Xt, yt, sample_domain, sample_weight)
+        self._check_combination(self.solver)
+        assembly, solution = self._learn(
+            domains,
+            solver=self.solver,
+            rng=as_generator(self.random_state),
+            n_components=self.n_components,
+        )
+        if assembly.streamed is not None:
+            solution = judged_by_all(solution, assembly.problem, assembly.streamed)
         report_end(solution, self.verbose, type(self).__name__)
         self._store(assembly, solution, domains)
         if self.max_iter:
             warn_unless_successful(solution, type(self).__name__)
         return self
 
-    def _learn(self, domains: tuple[DomainRows, ...]) -> tuple[Assembly, Solution]:
-        assembly = assemble(
-            domains,
-            n_components=self.n_components,
-            shares_features=self._shares_features,
-            start=self.start,
-            metric_start=self.metric_start,
-            pairs=self.pairs,
-            margin_scale=self.margin_scale,
-            sharpness=self.sharpness,
-            trade_off=self.trade_off,
-            metric_weight=self.metric_weight,
-            anchors=(self.source_anchor, self.target_anchor),
-            slack_weight=self.slack_weight,
-            shrinkage=self.shrinkage,
-            reduce=self.reduce,
-            retraction=self.retraction,
-            orthonormal=self.orthonormal,
-            mobility=self.mobility,
-            rng=as_generator(self.random_state),
-        )
-        solution = solve(
-            assembly.problem,
-            assembly.start,
-            solver=self.solver,
-            tol=self.tol,
-            patience=self.patience,
-            max_iter=self.max_iter,
-            on_step=reporter(self.verbose, self.callback, type(self).__name__),
-        )
+    def _learn(
+        self,
+        domains: tuple[DomainRows, ...],
+        *,
+        solver: str,
+        rng: np.random.Generator,
+        n_components: int | None,
+        moments: tuple[Moments | CompleteMoments, ...] | None = None,
+        begin: Callable[..., Point] | None = None,
+        distant: DistantDomains | None = None,
+    ) -> tuple[Assembly, Solution]:
+        """Assemble and solve; `begin` may take manifold and starting bases to another start."""
+        with one_thread() if _is_small(domains) else nullcontext():
+            assembly = assemble(
+                domains,
+                n_components=n_components,
+                shares_features=self._shares_features,
+                start=self.start,
+                metric_start=self.metric_start,
+                pairs=self.pairs,
+                margin_scale=self.margin_scale,
+                sharpness=self.sharpness,
+                trade_off=self.trade_off,
+                metric_weight=self.metric_weight,
+                anchors=(self.source_anchor, self.target_anchor),
+                slack_weight=self.slack_weight,
+                shrinkage=self.shrinkage,
+                reduce=self.reduce,
+                retraction=self.retraction,
+                orthonormal=self.orthonormal,
+                mobility=self.mobility,
+                block_size=self.block_size if solver in STOCHASTIC_SOLVERS else None,
+                rng=rng,
+                moments=moments,
+                distant=distant,
+            )
+            start = assembly.start
+            if begin is not None:
+                start = begin(assembly.problem.manifold, start[: len(domains)])
+            solution = solve(
+                assembly.problem,
+                start,
+                solver=solver,
+                tol=self.tol,
+                patience=self.patience,
+                max_iter=self.max_iter,
+                on_step=reporter(self.verbose, self._told(assembly), type(self).__name__),
+            )
+        if not np.isfinite(solution.history[0].value):
+            raise ValueError(
+                "The objective must be finite at the start, but is not: the rows are too large or "
+                "too different in scale; scale the columns alike, or raise shrinkage."
+            )
         return assembly, solution
 
-    def _check_combination(self) -> None:
+    def _told(self, assembly: Assembly) -> Callable[[int, Iterate], object] | None:
+        """The user's callback, which is told the point in the columns of the data."""
+        callback = self.callback
+        if callback is None:
+            return None
+        return lambda count, now: callback(count, now._replace(point=assembly.lift(now.point)))
+
+    def _check_combination(self, solver: str) -> None:
         if self.slack_weight is not None and self.pairs != "sampled":
             raise ValueError(
                 "A slack belongs to a sampled pair, but slack_weight is "
                 f'{self.slack_weight} with pairs="{self.pairs}": use pairs="sampled", or '
                 "slack_weight=None."
+            )
+        if solver in STOCHASTIC_SOLVERS and self.pairs != "all":
+            raise ValueError(
+                f'The stochastic solver "{solver}" compares all pairs of the rows that it draws, '
+                f'but pairs is "{self.pairs}": use pairs="all", or fit with another solver.'
             )
         if self.mobility is not None and (
             len(self.mobility) != 4
@@ -372,6 +432,11 @@ class ILSTransformer(LatentAdapter):
         self.solution_ = solution._replace(point=point)
         self.n_iter_ = solution.n_iter
         n_domains = len(domains)
+        self._n_rows = tuple(len(domain.codes) for domain in domains)
+        self._class_counts = tuple(
+            np.bincount(domain.codes[domain.labelled], minlength=len(self.classes_))
+            for domain in domains
+        )
         dtype = domains[0].X.dtype
         source, target, metric = point[0], point[n_domains - 1], point[n_domains]
         self.source_projection_ = as_dtype(source, dtype)
@@ -385,6 +450,16 @@ class ILSTransformer(LatentAdapter):
         root = spectral_map(metric, array_namespace(metric).sqrt)
         self._source_map = as_dtype(self.source_scale_ * source @ root, dtype)
         self._target_map = as_dtype(self.target_scale_ * target @ root, dtype)
+
+    def _get_state(self):
+        return latent_state(self)
+
+    def _set_state(self, state):
+        self._check_combination(self.solver)
+        restore_latent(self, state)
+
+    def _training(self):
+        return training_record(self)
 
 
 def _is_small(domains: tuple[DomainRows, ...]) -> bool:

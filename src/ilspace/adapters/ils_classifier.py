@@ -7,9 +7,13 @@ from numbers import Real
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ilspace.adapters.ils import ILSTransformer
+from ilspace.adapters.ils_state import labelled_state, restore_labelled
 from ilspace.adapters.nearest import NearestClassifier
+from ilspace.adapters.persistence import loadable
+from ilspace.storage import ModelFileError, check_keys, entry
 
 
+@loadable
 class ILSClassifier(NearestClassifier, ILSTransformer):
     r"""Classify target rows by their nearest labelled row in the invariant latent space.
 
@@ -48,8 +52,10 @@ class ILSClassifier(NearestClassifier, ILSTransformer):
     metric_start : {"identity", "kissme"} or array of shape (p, p), default="identity"
         Where the metric begins.
     solver : {"conjugate-gradient", "steepest-descent", "lbfgs", "alternating", \
-            "projected-gradient"}, default="conjugate-gradient"
-        How to minimise.
+            "projected-gradient", "sgd", "adam"}, default="conjugate-gradient"
+        How to minimise; the last two are stochastic, for many labelled rows.
+    block_size : int, default=512
+        Labelled rows that a step of ``"sgd"`` and ``"adam"`` sees.
     retraction : {"qr", "polar"}, default="qr"
         How a step returns to orthonormal projections.
     orthonormal : bool, default=True
@@ -65,7 +71,8 @@ class ILSClassifier(NearestClassifier, ILSTransformer):
     reduce : bool, default=True
         Whether to optimise in the span of the rows.
     random_state : int, RandomState instance, Generator or None, default=None
-        Draws the dissimilar pairs of ``pairs="sampled"``.
+        Draws the dissimilar pairs of ``pairs="sampled"`` and the blocks of the stochastic
+        solvers.
     verbose : int, default=0
         1 writes a line to standard error every ten iterations and one at the end, 2 for each.
     callback : callable, default=None
@@ -115,6 +122,7 @@ class ILSClassifier(NearestClassifier, ILSTransformer):
         start="auto",
         metric_start="identity",
         solver="conjugate-gradient",
+        block_size=512,
         retraction="qr",
         orthonormal=True,
         mobility=None,
@@ -140,6 +148,7 @@ class ILSClassifier(NearestClassifier, ILSTransformer):
             start=start,
             metric_start=metric_start,
             solver=solver,
+            block_size=block_size,
             retraction=retraction,
             orthonormal=orthonormal,
             mobility=mobility,
@@ -161,3 +170,19 @@ class ILSClassifier(NearestClassifier, ILSTransformer):
             else self.source_vote
         )
         self._store_labelled(domains)
+
+    def _get_state(self):
+        return {
+            "latent": super()._get_state(),
+            "labelled": labelled_state(self),
+            "source_vote": self.source_vote_,
+        }
+
+    def _set_state(self, state):
+        check_keys(state, ("latent", "labelled", "source_vote"))
+        vote = entry(state, "source_vote", (Real, type(None)))
+        if vote is not None and not 0 <= vote <= 1:
+            raise ModelFileError(f"its source_vote is {vote}, not a share")
+        super()._set_state(entry(state, "latent", dict))
+        restore_labelled(self, entry(state, "labelled", list))
+        self.source_vote_ = vote

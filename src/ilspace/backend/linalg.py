@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import array_api_compat
 import numpy as np
 from scipy import linalg as scipy_linalg
+from scipy.sparse.linalg import ArpackError, eigsh
 
 from ilspace._typing import Array
 from ilspace.backend.namespace import array_namespace
@@ -160,14 +162,31 @@ def principal_axes(a: Array, n_axes: int | None = None) -> tuple[Array, Array]:
         xp = array_namespace(a)
         values, vectors = xp.linalg.eigh(a)
         return xp.flip(values)[:wanted], upright(xp.flip(vectors, axis=1)[:, :wanted])
-    # LAPACK through SciPy: divide and conquer where many axes are wanted, and relatively robust
-    # representations, which can stop early, where only a few are
-    if wanted > size // 4 or size < 256:
-        values, vectors = np.linalg.eigh(a)
-    else:
-        few = (size - wanted, size - 1)
-        values, vectors = scipy_linalg.eigh(a, subset_by_index=few, check_finite=False)
+    values, vectors = _leading_on_host(a, wanted)
     return values[::-1][:wanted], upright(np.ascontiguousarray(vectors[:, ::-1][:, :wanted]))
+
+
+def _leading_on_host(a: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenpairs in ascending order, those wanted or more.
+
+    Divide and conquer where many are wanted, relatively robust representations, which can stop
+    early, where some are, and Lanczos, which never touches the whole matrix but by products, where
+    only a few are.
+    """
+    size = a.shape[0]
+    if wanted > size // 4 or size < 256:
+        return np.linalg.eigh(a)
+    scale = float(np.max(np.abs(a)))
+    if wanted <= size // 16 and scale > 0:
+        start = np.random.default_rng(0).normal(size=size)  # else it would be drawn each time
+        n_kept = max(2 * wanted + 1, 40)
+        with suppress(ArpackError):  # it gave up; what ends is exact to rounding
+            # small numbers must not pass for zeros
+            values, vectors = eigsh(a / scale, wanted, which="LA", v0=start, ncv=n_kept)
+            order = np.argsort(values)
+            return scale * values[order], vectors[:, order]
+    few = (size - wanted, size - 1)
+    return scipy_linalg.eigh(a, subset_by_index=few, check_finite=False)
 
 
 def upright(vectors: Array) -> Array:

@@ -15,9 +15,9 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-import ilspace
-from ilspace import baselines
+from ilspace import adapters, baselines
 from ilspace.benchmark.learned_basis import LearnedBasis
+from ilspace.benchmark.oracle import OracleSearch
 from ilspace.benchmark.plans import Cell, PlanError
 from ilspace.benchmark.protocols import Split, gong_splits, hoffman_splits
 from ilspace.datasets import (
@@ -27,6 +27,7 @@ from ilspace.datasets import (
     preprocess,
     search_roots,
 )
+from ilspace.selection import LabelFreeSearch
 
 OFFICE_CALTECH = "office-caltech"
 """The data set that has official draws."""
@@ -51,9 +52,9 @@ def make_estimator(name: str, parameters: dict[str, Any], seed: int) -> Any:
         Not fitted.
     """
     kind_name, _, maker = name.partition(".")
-    home = ilspace if kind_name in ilspace.__all__ else baselines
+    home = adapters if kind_name in adapters.__all__ else baselines
     if kind_name not in home.__all__:
-        known = ", ".join([*ilspace.__all__, *baselines.__all__])
+        known = ", ".join([*adapters.__all__, *baselines.__all__])
         raise PlanError(f"There is no estimator {name!r}; there are {known}.")
     kind = getattr(home, kind_name)
     if parameters.get("source_basis") == "ils":
@@ -183,6 +184,11 @@ def run_cell(cell: Cell) -> dict[str, Any]:
 def _fit_and_score(cell: Cell, seed: int) -> dict[str, Any]:
     estimator = make_estimator(cell.estimator, dict(cell.parameters), seed)
     given, hidden = load_trial(cell)
+    if cell.selection == "label-free":
+        search = LabelFreeSearch(estimator, dict(cell.grid), random_state=seed)
+        estimator = search.set_params(criteria=list(search.choose_by))  # others decide nothing
+    elif cell.selection == "oracle":
+        estimator = OracleSearch(estimator, dict(cell.grid), hidden)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         start = time.perf_counter()
@@ -190,7 +196,8 @@ def _fit_and_score(cell: Cell, seed: int) -> dict[str, Any]:
         fitted = time.perf_counter()
         accuracy = 100 * estimator.score(*hidden)
         end = time.perf_counter()
-    solution = getattr(estimator, "solution_", None)
+    best = getattr(estimator, "best_estimator_", estimator)
+    solution = getattr(best, "solution_", None)
     converged = not any(issubclass(each.category, ConvergenceWarning) for each in caught)
     return {
         "accuracy": float(accuracy),
@@ -201,6 +208,7 @@ def _fit_and_score(cell: Cell, seed: int) -> dict[str, Any]:
         "n_iter": int(solution.n_iter) if solution is not None else None,
         "objective": _objective(solution),
         "converged": converged,
+        "chosen": getattr(estimator, "best_parameters_", None),
         "warnings": sorted({str(each.message) for each in caught}),
     }
 

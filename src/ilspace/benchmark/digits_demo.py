@@ -18,7 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
-from ilspace import ILSClassifier
+from ilspace.adapters import ILSClassifier
 from ilspace.datasets import Domain, load_digit_pair, preprocess
 from ilspace.datasets.digits import pool_mnist
 from ilspace.optimizers import Solution

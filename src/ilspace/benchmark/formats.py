@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from ilspace.benchmark.plans import FIXED
 from ilspace.benchmark.tables import Block, Row, Table
 
 
@@ -19,8 +20,16 @@ def _number(value: float | None, digits: int = 1, *, sign: bool = False) -> str:
 
 
 def _marks(block: Block) -> np.ndarray:
-    """For each row and transfer, and for the average: 1 best, 2 second best, 0 neither."""
-    values = np.array([[*row.mean, row.average] for row in block.rows])
+    """For each row and transfer, and for the average: 1 best, 2 second best, 0 neither.
+
+    Rows of chosen parameters are left out: they had more to choose from.
+    """
+    values = np.array(
+        [
+            [*row.mean, row.average] if row.selection == FIXED else [np.nan] * (len(row.mean) + 1)
+            for row in block.rows
+        ]
+    )
     marks = np.zeros(values.shape, dtype=int)
     for column, entries in enumerate(values.T):
         known = np.unique(np.round(entries[~np.isnan(entries)], 1))[::-1]
@@ -30,11 +39,13 @@ def _marks(block: Block) -> np.ndarray:
 
 
 def _notes(table: Table, block: Block) -> str:
-    trials = sorted({row.n_trials for row in block.rows})
-    count = str(trials[0]) if len(trials) == 1 else f"{trials[0]} to {trials[-1]}"
+    count = max(row.n_trials for row in block.rows)
+    fewer = [f"{row.method}: {row.n_trials}" for row in block.rows if row.n_trials < count]
+    exceptions = f" ({', '.join(fewer)})" if fewer else ""
     missing = f" {table.n_failed} cells failed." if table.n_failed else ""
     return (
-        f"Accuracy in %, mean ± sample standard deviation over {count} trials; the best in bold, "
+        f"Accuracy in %, mean ± sample standard deviation over {count} trials"
+        f"{exceptions}; of fixed parameters the best in bold, "
         "the second best in italics. Parameters: paper = fixed for all transfers, label-free = "
         "chosen without target labels, oracle = chosen on target labels. Δ: mean minus the "
         f"paper's. Rank: mean over the transfers; differences below "

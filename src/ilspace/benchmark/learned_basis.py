@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ilspace import ILSTransformer
+from ilspace.adapters import ILSTransformer
 
 
 class LearnedBasis:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from importlib import resources
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +13,8 @@ from typing import Any
 
 from ilspace.benchmark.protocols import TRANSFERS
 
-SELECTIONS = ("paper", "label-free", "oracle")
+FIXED = "paper"
+SELECTIONS = (FIXED, "label-free", "oracle")
 """How the parameters of a method were chosen: fixed for all cells, by a criterion that sees no
 target label, or on the target labels themselves."""
 
@@ -60,6 +61,8 @@ class Cell:
         Parameters of the class.
     selection : str
         How they were chosen, one of `SELECTIONS`.
+    grid : mapping
+        Values of parameters to choose from; nothing where they are fixed.
     """
 
     dataset: str
@@ -72,12 +75,16 @@ class Cell:
     method: str
     estimator: str
     parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
-    selection: str = "paper"
+    selection: str = FIXED
+    grid: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain data, for a line of JSON."""
-        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return fields | {"parameters": dict(self.parameters)}
+        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        plain |= {"parameters": dict(self.parameters), "grid": dict(self.grid)}
+        if not self.grid:  # as in stores that are older than choices
+            del plain["grid"]
+        return plain
 
     @property
     def key(self) -> str:
@@ -101,13 +108,19 @@ class Method:
         How they were chosen, one of `SELECTIONS`.
     paper : str
         The paper's row to put beside; by default the row of the same name.
+    grid : mapping
+        Values of parameters to choose from, where they are not fixed.
+    trials : int
+        Most trials of this row, should it cost too much for all; 0 for all.
     """
 
     name: str
     estimator: str
     parameters: Mapping[str, Any] = field(default_factory=dict)
-    selection: str = "paper"
+    selection: str = FIXED
     paper: str = ""
+    grid: Mapping[str, Any] = field(default_factory=dict)
+    trials: int = 0
 
 
 @dataclass(frozen=True)
@@ -173,6 +186,8 @@ class Plan:
             for source, target in self.transfers:
                 for trial in range(self.trials):
                     for method in self.methods:
+                        if method.trials and trial >= method.trials:
+                            continue
                         yield Cell(
                             self.dataset,
                             self.features,
@@ -185,6 +200,7 @@ class Plan:
                             method.estimator,
                             method.parameters,
                             method.selection,
+                            method.grid,
                         )
 
     def narrowed(
@@ -298,16 +314,21 @@ def parse_plan(name: str, text: str) -> Plan:
         raise PlanError(f"setting must be one of {', '.join(SETTINGS)}, got {raw['setting']!r}.")
     methods = []
     for entry in raw["method"]:
-        unknown = set(entry) - {"name", "estimator", "parameters", "selection", "paper"}
+        unknown = set(entry) - {each.name for each in fields(Method)}
         if unknown or not {"name", "estimator"} <= set(entry):
             raise PlanError(
                 f"A [[method]] of {name} needs a name and an estimator, and may have parameters, "
-                f"selection and paper, but is {entry}."
+                f"selection, paper, grid and trials, but is {entry}."
             )
         method = Method(**entry)
         if method.selection not in SELECTIONS:
             raise PlanError(
                 f"selection must be one of {', '.join(SELECTIONS)}, got {method.selection!r}."
+            )
+        if (method.selection == FIXED) == bool(method.grid):
+            raise PlanError(
+                f"{method.name} must have a grid if, and only if, its parameters are chosen from "
+                f"it, but its selection is {method.selection!r} and its grid {dict(method.grid)}."
             )
         methods.append(replace(method, paper=method.paper or method.name))
     transfers = [

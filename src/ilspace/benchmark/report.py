@@ -2,39 +2,26 @@
 
 from __future__ import annotations
 
-import html
 import json
 from collections.abc import Iterable
-from importlib import resources
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from plotly.offline import get_plotlyjs
 from sklearn.decomposition import PCA
 
-from ilspace import ILSTransformer
+from ilspace.adapters import ILSTransformer
 from ilspace.benchmark.cells import load_trial
 from ilspace.benchmark.plans import Cell, Plan, experiment_names, load_plan
 from ilspace.benchmark.store import Store
 from ilspace.benchmark.tables import Block, Table, make_table
+from ilspace.pages import Section, chart, escaped, render_page
 
-
-class Section(NamedTuple):
-    """A part of the page.
-
-    Attributes
-    ----------
-    anchor, title : str
-        Where links lead, and the heading.
-    body : str
-        HTML.
-    """
-
-    anchor: str
-    title: str
-    body: str
+_INTRODUCTION = (
+    "<p>Every number comes from a store of finished cells; nothing here is loaded from the "
+    "network.</p>"
+)
 
 
 def write_report(folder: Path, *, illustrate: Cell | None = None) -> str:
@@ -59,35 +46,18 @@ def write_report(folder: Path, *, illustrate: Cell | None = None) -> str:
             sections.append(_experiment(load_plan(name), records))
     if illustrate is not None:
         sections.append(_latent_space(illustrate))
-    links = "".join(
-        f'<li><a href="#{each.anchor}">{_text(each.title)}</a></li>' for each in sections
-    )
-    parts = "".join(
-        f'<section id="{each.anchor}"><h2>{_text(each.title)}</h2>{each.body}</section>'
-        for each in sections
-    )
-    page = resources.files("ilspace.benchmark") / "report.html"
-    return (
-        page.read_text(encoding="utf-8")
-        .replace("<!-- links -->", links)
-        .replace("<!-- sections -->", parts)
-        .replace("/* plotly */", get_plotlyjs())
-    )
-
-
-def _text(value: object) -> str:
-    return html.escape(str(value))
+    return render_page("ilspace benchmark", sections, introduction=_INTRODUCTION)
 
 
 def _experiment(plan: Plan, records: list[dict[str, Any]]) -> Section:
     table = make_table(plan, records)
     parts = []
     for block in table.blocks:
-        parts.append(f"<h3>Preprocessing {_text(block.preprocessing)}</h3>")
+        parts.append(f"<h3>Preprocessing {escaped(block.preprocessing)}</h3>")
         parts.append(_sortable(table, block))
-        parts.append(_chart(_by_transfer(table, block), f"{plan.title}, {block.preprocessing}"))
+        parts.append(chart(_by_transfer(table, block), f"{plan.title}, {block.preprocessing}"))
     if any(record.get("objective") for record in records) and plan.name == "solvers":
-        parts.append(_chart(_objectives(plan, records), "Objective against iterations"))
+        parts.append(chart(_objectives(plan, records), "Objective against iterations"))
     parts.append(_how(plan, records))
     return Section(plan.name, plan.title, "".join(parts))
 
@@ -101,9 +71,9 @@ def _sortable(table: Table, block: Block) -> str:
         numbers.append(block.p_values[i])
         stds = [*row.std, *(None for _ in range(5))]
         cells = "".join(_cell(number, std) for number, std in zip(numbers, stds, strict=True))
-        lines.append(f'<tr><th scope="row">{_text(row.method)}</th>{cells}</tr>')
+        lines.append(f'<tr><th scope="row">{escaped(row.method)}</th>{cells}</tr>')
     head = "".join(
-        f'<th scope="col"><button type="button">{_text(each)}</button></th>' for each in heads
+        f'<th scope="col"><button type="button">{escaped(each)}</button></th>' for each in heads
     )
     caption = (
         f"Accuracy in %, mean over {min(row.n_trials for row in block.rows)} trials or more; hover "
@@ -152,28 +122,17 @@ def _objectives(plan: Plan, records: Iterable[dict[str, Any]]) -> go.Figure:
     return figure
 
 
-def _chart(figure: go.Figure, label: str) -> str:
-    figure.update_layout(
-        template="plotly_white", height=420, margin={"l": 50, "r": 20, "t": 20, "b": 40}
-    )
-    data = figure.to_json().replace("</", "<\\/")
-    return (
-        f'<div class="chart" role="img" aria-label="{_text(label)}"></div>'
-        f'<script type="application/json">{data}</script>'
-    )
-
-
 def _how(plan: Plan, records: list[dict[str, Any]]) -> str:
     """How the numbers of an experiment were made."""
     versions = {json.dumps(each.get("versions", {}), sort_keys=True) for each in records}
     listed = "".join(
-        f"<li>{_text(', '.join(f'{k} {v}' for k, v in json.loads(each).items()))}</li>"
+        f"<li>{escaped(', '.join(f'{k} {v}' for k, v in json.loads(each).items()))}</li>"
         for each in sorted(versions)
     )
     methods = "".join(
-        f"<li><b>{_text(each.name)}</b>: {_text(each.estimator)}"
-        f"({_text(', '.join(f'{k}={v!r}' for k, v in each.parameters.items()))}), parameters: "
-        f"{_text(each.selection)}</li>"
+        f"<li><b>{escaped(each.name)}</b>: {escaped(each.estimator)}"
+        f"({escaped(', '.join(f'{k}={v!r}' for k, v in each.parameters.items()))}), parameters: "
+        f"{escaped(each.selection)}</li>"
         for each in plan.methods
     )
     failed = sum(each.get("error") is not None for each in records)
@@ -181,8 +140,8 @@ def _how(plan: Plan, records: list[dict[str, Any]]) -> str:
     seconds = sum(each.get("fit_seconds") or 0 for each in records)
     return (
         "<details><summary>How these numbers were made</summary>"
-        f"<p>Command: <code>ilspace bench run {_text(plan.name)}</code>. Data: "
-        f"{_text(plan.dataset)}, {_text(plan.features)}, {_text(plan.setting)}. "
+        f"<p>Command: <code>ilspace bench run {escaped(plan.name)}</code>. Data: "
+        f"{escaped(plan.dataset)}, {escaped(plan.features)}, {escaped(plan.setting)}. "
         f"{len(records)} records, {failed} failed, {unsettled} with a warning of convergence, "
         f"{seconds:.0f} s of fitting.</p><ul>{methods}</ul><p>Versions:</p><ul>{listed}</ul>"
         "</details>"
@@ -221,7 +180,7 @@ def _latent_space(cell: Cell) -> Section:
                 hoverinfo="text",
             )
         parts.append(f"<h3>{title.capitalize()} the optimization</h3>")
-        parts.append(_chart(figure, f"Latent space {title}: {cell.source} to {cell.target}"))
+        parts.append(chart(figure, f"Latent space {title}: {cell.source} to {cell.target}"))
     title = f"The latent space of {cell.source} → {cell.target}, {cell.preprocessing}"
     note = "<p>Plane of the source's leading principal axes; colours are true classes.</p>"
     return Section("latent-space", title, note + "".join(parts))

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ilspace.benchmark.plans import Plan, PlanError, cell_key
+from ilspace.benchmark.plans import FIXED, Plan, PlanError, cell_key
 
 
 @dataclass(frozen=True)
@@ -59,10 +59,12 @@ class Block:
     rows : tuple of Row
         The methods, in the plan's order.
     ranks : ndarray of shape (n_rows,)
-        Mean rank over the transfers, 1 for the best.
+        Mean rank over the transfers, 1 for the best, among the rows of fixed parameters; NaN for
+        others, which had more to choose from.
     p_values : tuple of float or None
         Wilcoxon's signed-rank test of each row against the reference over the transfers; None
-        for the reference itself, and where there are too few transfers.
+        for the reference itself, for rows of chosen parameters, and where there are too few
+        transfers.
     critical_difference : float
         Mean ranks that differ by less are not told apart, by Nemenyi's test at 5 %.
     """
@@ -178,22 +180,19 @@ def make_table(plan: Plan, records: Iterable[dict[str, Any]], reference: str = "
 
 
 def _block(preprocessing: str, rows: Sequence[Row], reference: str) -> Block:
-    means = np.array([row.mean for row in rows])
+    fixed = [i for i, row in enumerate(rows) if row.selection == FIXED]
+    means = np.array([rows[i].mean for i in fixed]).reshape(len(fixed), -1)
     whole = ~np.isnan(means).any(axis=0)
-    ranks = stats.rankdata(-means[:, whole], axis=0).mean(axis=1)
-    position = (
-        [row.method for row in rows].index(reference)
-        if any(row.method == reference for row in rows)
-        else None
-    )
-    p_values: list[float | None] = []
-    for i in range(len(rows)):
-        if position is None or i == position or whole.sum() < 6:
-            p_values.append(None)
-        else:
-            test = stats.wilcoxon(means[position, whole], means[i, whole])
-            p_values.append(float(test.pvalue))
-    k, n = len(rows), int(whole.sum())
+    ranks = np.full(len(rows), np.nan)
+    ranks[fixed] = stats.rankdata(-means[:, whole], axis=0).mean(axis=1)
+    p_values: list[float | None] = [None] * len(rows)
+    names = [rows[i].method for i in fixed]
+    if reference in names and whole.sum() >= 6:
+        ours = means[names.index(reference), whole]
+        for place, theirs in zip(fixed, means[:, whole], strict=True):
+            if rows[place].method != reference:
+                p_values[place] = float(stats.wilcoxon(ours, theirs).pvalue)
+    k, n = len(fixed), int(whole.sum())
     critical = np.nan
     if k > 1 and n:
         studentized = stats.studentized_range.ppf(0.95, k, np.inf) / np.sqrt(2)

@@ -13,10 +13,10 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from ilspace.benchmark._files import output_folder, write_whole
 from ilspace.benchmark.plans import Plan, cell_key
 from ilspace.benchmark.runner import run_cells
 from ilspace.benchmark.store import Store
+from ilspace.storage import output_folder, write_whole
 
 
 class _Scores:

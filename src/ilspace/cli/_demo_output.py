@@ -9,7 +9,6 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 from rich.table import Table
 
-from ilspace.benchmark._files import output_folder, write_whole
 from ilspace.benchmark.demo_report import csv_text, findings, markdown_text, protocol, summarize
 from ilspace.benchmark.digits_demo import (
     EXPERIMENTS,
@@ -21,6 +20,7 @@ from ilspace.benchmark.digits_demo import (
     run_experiments,
 )
 from ilspace.benchmark.pictures import convergence_picture, latent_picture
+from ilspace.storage import output_folder, write_whole
 
 
 def run_and_show(*, n_trials: int, output: Path, seed: int, quick: bool) -> None:

@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from ilspace import __version__
+from ilspace.cli import adapt as adapting
+from ilspace.cli import predict as predicting
 from ilspace.cli.bench import bench
 from ilspace.cli.data import data
 from ilspace.cli.demo import EXAMPLES, demo
@@ -18,6 +20,8 @@ app = typer.Typer(
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
 )
+app.command(epilog=adapting.EXAMPLES)(adapting.adapt)
+app.command(epilog=predicting.EXAMPLES)(predicting.predict)
 app.command(epilog=EXAMPLES)(demo)
 app.add_typer(bench)
 app.add_typer(data)
@@ -30,7 +34,7 @@ def _print_version(wanted: bool) -> None:
 
 
 @app.callback(
-    epilog="Start here: **ilspace demo**. Help on a command: **ilspace demo --help**.",
+    epilog="Your own files: **ilspace adapt --help**. A first look: **ilspace demo**.",
 )
 def root(
     version: Annotated[

@@ -10,6 +10,7 @@ import typer
 
 from ilspace.benchmark.plans import PlanError, experiment_names, load_plan
 from ilspace.benchmark.store import Store
+from ilspace.cli import Interruption
 from ilspace.cli._extras import explain
 from ilspace.datasets import DataCorrupt, DataMissing
 
@@ -94,7 +95,7 @@ def run(
     except OSError as error:
         typer.echo(f"The benchmark cannot read or write a file: {error}", err=True)
         raise typer.Exit(1) from None
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Interruption):
         typer.echo("Interrupted; all finished cells are stored. Run it again to go on.", err=True)
         raise typer.Exit(130) from None
     if n_failed:
@@ -115,9 +116,9 @@ def table(
     Nothing else is printed. The same table is also written as `STORE/NAME.md`, `.csv` and `.tex`.
     """
     try:
-        from ilspace.benchmark._files import write_whole
         from ilspace.benchmark.formats import FORMATS, SUFFIXES
         from ilspace.benchmark.tables import make_table
+        from ilspace.storage import write_whole
 
         plan = load_plan(name).narrowed(
             trials=trials, methods=_listed(methods), transfers=_listed(transfers)
@@ -184,8 +185,8 @@ def report(
     its path.
     """
     try:
-        from ilspace.benchmark._files import write_whole
         from ilspace.benchmark.report import write_report
+        from ilspace.storage import write_whole
 
         cell = None
         if transfer:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Protocol, runtime_checkable
 
-from ilspace._typing import Array, Pairs, Point
+from ilspace._typing import Array, Hinge, Pairs, Point
 from ilspace.backend import array_namespace
 from ilspace.objective.discrepancy import projected_discrepancy
 from ilspace.objective.pair_loss import SmoothHinge
@@ -32,6 +33,32 @@ class DomainData:
     anchor: Array | None = None
     anchor_weight: float = 0.0
 
+    def restricted(self, rows: Array) -> DomainData:
+        """The same domain with some of its labelled rows; its covariance stays that of all rows.
+
+        Parameters
+        ----------
+        rows : array of int, shape (m,)
+            Numbers of the labelled rows to keep.
+
+        Returns
+        -------
+        DomainData
+            For an objective over fewer pairs.
+        """
+        return replace(self, rows=array_namespace(self.rows).take(self.rows, rows, axis=0))
+
+
+@runtime_checkable
+class DistantPairs(Protocol):
+    """Pairs of rows that are elsewhere: they are projected where they are."""
+
+    def sum_projected(
+        self, hinge: Hinge, projections: tuple[Array, ...], *, metric: Array
+    ) -> tuple[Array, list[Array], Array]:
+        """Sum the hinge; the value, its gradients in the projections, and that in the metric."""
+        ...
+
 
 @dataclass(frozen=True)
 class ILSObjective:
@@ -53,8 +80,9 @@ class ILSObjective:
     ----------
     domains : tuple of DomainData
         The source, then the target; or one domain alone.
-    pairs : Pairs
-        Who is compared with whom: pairs of rows of ``concat([domain.rows for domain in domains])``.
+    pairs : Pairs or DistantPairs
+        Who is compared with whom: pairs of rows of ``concat([domain.rows for domain in domains])``,
+        or pairs that have rows of their own.
     sharpness : float
         :math:`\beta`.
     trade_off : float, default=1
@@ -66,7 +94,7 @@ class ILSObjective:
     """
 
     domains: tuple[DomainData, ...]
-    pairs: Pairs
+    pairs: Pairs | DistantPairs
     sharpness: float
     trade_off: float = 1.0
     metric_weight: float = 1.0
@@ -115,6 +143,9 @@ class ILSObjective:
     def _pair_loss(
         self, projections: tuple[Array, ...], metric: Array, log_slack: Array | None
     ) -> tuple[Array, list[Array], Array, Array | None]:
+        hinge = SmoothHinge(self.sharpness)
+        if isinstance(self.pairs, DistantPairs):
+            return *self.pairs.sum_projected(hinge, projections, metric=metric), None
         xp = array_namespace(metric)
         slack = None if log_slack is None else xp.exp(log_slack)
         blocks = [
@@ -122,7 +153,7 @@ class ILSObjective:
             for domain, projection in zip(self.domains, projections, strict=True)
         ]
         latent = blocks[0] if len(blocks) == 1 else xp.concat(blocks, axis=0)
-        total = self.pairs.sum(SmoothHinge(self.sharpness), latent, metric, slack)
+        total = self.pairs.sum(hinge, latent, metric, slack)
         gradients, start = [], 0
         for domain in self.domains:
             stop = start + domain.rows.shape[0]

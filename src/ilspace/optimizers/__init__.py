@@ -8,13 +8,17 @@ from ilspace.optimizers.problem import Problem
 from ilspace.optimizers.projected import descend_projected
 from ilspace.optimizers.result import Iterate, Progress, Solution, Status
 from ilspace.optimizers.search import Backtracking
-from ilspace.optimizers.solvers import SOLVERS, solve
+from ilspace.optimizers.solvers import SOLVERS, STOCHASTIC_SOLVERS, solve
+from ilspace.optimizers.stochastic import AdaptiveMoments, Momentum, stochastic_descent
 
 __all__ = [
     "SOLVERS",
+    "STOCHASTIC_SOLVERS",
+    "AdaptiveMoments",
     "Backtracking",
     "Iterate",
     "LimitedMemory",
+    "Momentum",
     "Problem",
     "Progress",
     "Solution",
@@ -26,4 +30,5 @@ __all__ = [
     "polak_ribiere",
     "solve",
     "steepest",
+    "stochastic_descent",
 ]

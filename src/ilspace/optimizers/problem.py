@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -49,10 +50,14 @@ class Problem:
         Where the points live.
     objective : Objective
         Value and Euclidean gradient of the function.
+    blocks : iterator of Objective, optional
+        Cheap estimates of the function, one after another without end, for the stochastic
+        solvers; the others do not look at them. Without, the function is its own estimate.
     """
 
     manifold: Manifold
     objective: Objective
+    blocks: Iterator[Objective] | None = None
 
     def evaluate(self, point: Point) -> Evaluation:
         """Value, Riemannian gradient and its norm.

@@ -13,6 +13,7 @@ from ilspace.optimizers.drive import drive
 from ilspace.optimizers.problem import Problem
 from ilspace.optimizers.projected import descend_projected
 from ilspace.optimizers.result import Iterate, Solution
+from ilspace.optimizers.stochastic import AdaptiveMoments, Momentum, stochastic_descent
 
 Generator = Callable[[Problem, Point], Iterator[Iterate]]
 
@@ -27,7 +28,15 @@ SOLVERS: Mapping[str, Generator] = MappingProxyType(
         "projected-gradient": descend_projected,
     }
 )
-"""Generators of iterates by name."""
+"""Generators of iterates by name; each step sees the whole objective."""
+
+STOCHASTIC_SOLVERS: Mapping[str, Generator] = MappingProxyType(
+    {
+        "sgd": lambda problem, start: stochastic_descent(problem, start, rule=Momentum()),
+        "adam": lambda problem, start: stochastic_descent(problem, start, rule=AdaptiveMoments()),
+    }
+)
+"""Those whose steps see one block of it; an iterate is a mean over 20 steps and more."""
 
 
 def solve(
@@ -42,7 +51,7 @@ def solve(
     start : Point
         Where to begin.
     solver : str, default="conjugate-gradient"
-        A key of :data:`SOLVERS`.
+        A key of :data:`SOLVERS` or :data:`STOCHASTIC_SOLVERS`.
     **stop
         When to stop, and whom to tell; see :func:`drive`.
 
@@ -51,4 +60,5 @@ def solve(
     Solution
         Where it ended.
     """
-    return drive(SOLVERS[solver](problem, start), **stop)
+    generator = {**SOLVERS, **STOCHASTIC_SOLVERS}[solver]
+    return drive(generator(problem, start), **stop)

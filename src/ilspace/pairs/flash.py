@@ -14,11 +14,37 @@ from ilspace._typing import Array, Hinge, PairSum
 from ilspace.backend import like
 from ilspace.pairs.tiles import pair_totals
 
-WIDEST = 126
-"""Most latent dimensions for which a block of rows stays on the chip."""
+_WIDEST_BLOCK = 128
+"""Most columns of a block of rows that stays on the chip."""
+
+_PIECE = 64
+"""Columns of the pieces in which wider rows come."""
+
+_FEW_ROWS = 4096
 
 _FAR = 1e30
 """Squared norm of the rows that fill up the last block: nothing acts at such a distance."""
+
+
+@triton.jit
+def _block(matrix, rows, columns, WIDTH: tl.constexpr):
+    return tl.load(matrix + rows[:, None] * WIDTH + columns[None, :])
+
+
+@triton.jit
+def _reciprocal(x):
+    """One over x to a bit or two, in one instruction."""
+    return tl.inline_asm_elementwise(
+        "rcp.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
+    )
+
+
+@triton.jit
+def _add_product(query, query_rest, key, key_rest, total):
+    """Add the product of two matrices, each in two parts, without what the rests make together."""
+    total = tl.dot(query_rest, tl.trans(key), total, input_precision="tf32")
+    total = tl.dot(query, tl.trans(key_rest), total, input_precision="tf32")
+    return tl.dot(query, tl.trans(key), total, input_precision="tf32")
 
 
 @triton.jit
@@ -28,52 +54,72 @@ def _pass_over_pairs(
     keys,
     key_rests,
     codes,
+    weights,
     values,
     products,
     n_padded,
     similar,
     dissimilar,
+    WIDTH: tl.constexpr,
     P: tl.constexpr,
+    WEIGHTED: tl.constexpr,
+    FEW_ROWS: tl.constexpr,
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
 ):
     """One block of rows against all rows: its losses, and the forces on it.
 
     The tensor cores read 10 bits of a number. So rows and forces come in two parts, what these
-    bits hold and the rest, and a product of two matrices is the sum of three.
+    bits hold and the rest, and a product of two matrices is the sum of three. Rows wider than P
+    are worked on in pieces: each program sums the forces in its own piece of the columns.
     """
     rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     columns = tl.arange(0, P)
-    query = tl.load(queries + rows[:, None] * P + columns[None, :])
-    query_rest = tl.load(query_rests + rows[:, None] * P + columns[None, :])
+    own_columns = tl.program_id(1) * P + columns
+    if WIDTH == P:
+        query = _block(queries, rows, columns, WIDTH)
+        query_rest = _block(query_rests, rows, columns, WIDTH)
     row_codes = tl.load(codes + rows)
     product = tl.zeros((ROWS, P), tl.float32)
     value = tl.zeros((ROWS, COLUMNS), tl.float32)
     for start in range(0, n_padded, COLUMNS):
         others = start + tl.arange(0, COLUMNS)
-        key = tl.load(keys + others[:, None] * P + columns[None, :])
-        key_rest = tl.load(key_rests + others[:, None] * P + columns[None, :])
         other_codes = tl.load(codes + others)
+        key = _block(keys, others, own_columns, WIDTH)
+        key_rest = _block(key_rests, others, own_columns, WIDTH)
         # β log₂e (d - 1): the scale is in the queries, the norms are two more columns
-        excess = tl.dot(query_rest, tl.trans(key), input_precision="tf32")
-        excess = tl.dot(query, tl.trans(key_rest), excess, input_precision="tf32")
-        excess = tl.dot(query, tl.trans(key), excess, input_precision="tf32")
+        excess = tl.zeros((ROWS, COLUMNS), tl.float32)
+        if WIDTH == P:
+            excess = _add_product(query, query_rest, key, key_rest, excess)
+        else:
+            for first in range(0, WIDTH, P):
+                excess = _add_product(
+                    _block(queries, rows, first + columns, WIDTH),
+                    _block(query_rests, rows, first + columns, WIDTH),
+                    _block(keys, others, first + columns, WIDTH),
+                    _block(key_rests, others, first + columns, WIDTH),
+                    excess,
+                )
         same = row_codes[:, None] == other_codes[None, :]
         violation = tl.where(same, excess, -excess)
         weight = tl.where(same, similar, -dissimilar)
+        if WEIGHTED:
+            weight *= tl.load(weights + others)[None, :]
         decay = tl.exp2(-tl.abs(excess))
         grown = 1.0 + decay
-        share = 1.0 / grown
+        share = _reciprocal(grown)
         slope = tl.where(violation > 0, share, decay * share)
         value += tl.abs(weight) * (tl.maximum(violation, 0.0) + tl.log2(grown))
         force = weight * slope
-        held = (force.to(tl.int32, bitcast=True) & -8192).to(tl.float32, bitcast=True)
-        part = tl.dot(force - held, key, input_precision="tf32")
-        part = tl.dot(held, key_rest, part, input_precision="tf32")
+        held = ((force.to(tl.int32, bitcast=True) + 4096) & -8192).to(tl.float32, bitcast=True)
+        part = tl.dot(held, key_rest, input_precision="tf32")
         part = tl.dot(held, key, part, input_precision="tf32")
+        if FEW_ROWS:  # over many rows what is rounded off a force averages out
+            part = tl.dot(force - held, key, part, input_precision="tf32")
         product += part  # not inside the tensor cores: over many blocks they round down
-    tl.store(values + rows, tl.sum(value, 1))
-    tl.store(products + rows[:, None] * P + columns[None, :], product)
+    tl.store(products + rows[:, None] * WIDTH + own_columns[None, :], product)
+    if tl.program_id(1) == 0:
+        tl.store(values + rows, tl.sum(value, 1))
 
 
 class FlashPairs:
@@ -86,12 +132,17 @@ class FlashPairs:
     ----------
     codes : ndarray of shape (n,)
         Class of each labelled row, from 0.
+    weights : ndarray of shape (n,), optional
+        Weight of each row, as for AllPairs.
     reference : Tensor
         A tensor of the device to work on.
     """
 
-    def __init__(self, codes: np.ndarray, *, reference: Array) -> None:
-        similar, dissimilar = pair_totals(codes, np.ones(len(codes)))
+    def __init__(
+        self, codes: np.ndarray, weights: np.ndarray | None = None, *, reference: Array
+    ) -> None:
+        host = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
+        similar, dissimilar = pair_totals(codes, host)
         shares = 1 / max(1, (similar > 0) + (dissimilar > 0))
         self._similar = shares / similar if similar > 0 else 0.0
         self._dissimilar = shares / dissimilar if dissimilar > 0 else 0.0
@@ -99,6 +150,12 @@ class FlashPairs:
         padded = np.full(n_padded, -2, dtype=np.int32)
         padded[: len(codes)] = codes
         self._codes = like(padded, reference)
+        self._weights = None
+        # weight of the pairs that a row makes with itself, less that of those with its twins
+        self._alone = float(np.sum(host**2 - np.maximum(host * (host - 1), 0)))
+        if weights is not None:
+            self._weights = torch.zeros_like(self._codes, dtype=torch.float32)
+            self._weights[: len(host)] = like(host, reference)
 
     def sum(
         self, hinge: Hinge, latent: Array, metric: Array, slack: Array | None = None
@@ -123,9 +180,14 @@ class FlashPairs:
         """
         if slack is not None:
             raise ValueError("All pairs have no slacks; use sampled pairs with slacks.")
-        beta = float(hinge.sharpness)  # type: ignore[attr-defined]
+        sharpness = getattr(hinge, "sharpness", None)
+        if sharpness is None:
+            raise TypeError(f"Only a smooth hinge is fused, but this is {hinge!r}: use AllPairs.")
+        beta = float(sharpness)
         (n, p), n_padded = latent.shape, self._codes.shape[0]
-        width = max(16, triton.next_power_of_2(p + 2))
+        piece = max(16, triton.next_power_of_2(p + 2))
+        piece = piece if piece <= _WIDEST_BLOCK else _PIECE
+        width = triton.cdiv(p + 2, piece) * piece
         stretched = latent @ metric
         norms = torch.sum(stretched * latent, dim=1)
         scale = beta * math.log2(math.e)
@@ -139,24 +201,31 @@ class FlashPairs:
         # weights near 1 lose nothing in single precision; the true ones are about 1 / n²
         unit = max(self._similar, self._dissimilar) or 1.0
         kernel: Any = _pass_over_pairs
-        kernel[(n_padded // 64,)](
+        kernel[(n_padded // 64, width // piece)](
             *_parts(queries),
             *_parts(keys),
             self._codes,
+            self._weights,
             values,
             products,
             n_padded,
             self._similar / unit,
             self._dissimilar / unit,
-            P=width,
+            WIDTH=width,
+            P=piece,
+            WEIGHTED=self._weights is not None,
+            FEW_ROWS=n <= _FEW_ROWS,
             ROWS=64,
             COLUMNS=32,
             num_warps=4,
-            num_stages=3,
+            num_stages=3 if width == piece else 2,
         )
         # a row and itself are a similar pair at distance 0: no force, and a known loss
         itself = self._similar / unit * math.log1p(math.exp(-beta)) / beta
-        total = torch.sum(values[:n], dtype=torch.float64) * (math.log(2) / beta) - n * itself
+        if self._weights is not None:
+            values, products = values * self._weights, products * self._weights[:, None]
+        total = torch.sum(values[:n], dtype=torch.float64) * (math.log(2) / beta)
+        total = total - self._alone * itself
         degrees = products[:n, p + 1 : p + 2]
         laplacian = (degrees * keys[:n, :p] - products[:n, :p]).to(latent.dtype) * unit
         return PairSum(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-import tempfile
+import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -19,17 +19,18 @@ def write_whole(path: Path, content: bytes) -> None:
     content : bytes
         What.
     """
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}-", dir=path.parent)
+    # beside the file: a rename across file systems would copy. The name is cut, as `path` may
+    # already be as long as names can be.
+    draft = path.with_name(f".{path.name[:20]}-{secrets.token_hex(8)}")
     try:
-        with os.fdopen(handle, "wb") as stream:
+        with open(draft, "xb") as stream:
             stream.write(content)
-        umask = os.umask(0)  # there is no other way to read it
-        os.umask(umask)
-        os.chmod(name, 0o666 & ~umask)  # mkstemp's file is for its owner only
-        os.replace(name, path)
+            stream.flush()
+            os.fsync(stream.fileno())  # some file systems notice only here that they are full
+        os.replace(draft, path)
     except BaseException:  # Ctrl-C too
         with suppress(OSError):
-            os.unlink(name)
+            os.unlink(draft)
         raise
 
 

@@ -1,0 +1,153 @@
+"""Numbers of the benchmark's stores, by name."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from ilspace.benchmark.formats import best_rows
+from ilspace.benchmark.plans import FIXED, load_plan
+from ilspace.benchmark.store import Store
+from ilspace.benchmark.tables import Block, Row, Table, make_table
+
+BEST_OTHER = "best other"
+"""Stands for the method of fixed parameters with the highest mean, the reference left out."""
+
+
+class NoSuchNumberError(LookupError):
+    """A name that leads to no number, and what there is instead."""
+
+
+@dataclass(frozen=True)
+class StoredResults:
+    """What the experiments found, read from a folder of stores.
+
+    Attributes
+    ----------
+    folder : Path
+        Holds ``NAME.jsonl`` for each experiment that was run.
+    """
+
+    folder: Path
+
+    def store(self, experiment: str) -> Path:
+        """File of an experiment.
+
+        Parameters
+        ----------
+        experiment : str
+            Its name.
+
+        Returns
+        -------
+        Path
+            Whether or not it exists.
+        """
+        return self.folder / f"{experiment}.jsonl"
+
+    def table(self, experiment: str) -> Table:
+        """Summarise an experiment.
+
+        Parameters
+        ----------
+        experiment : str
+            Its name.
+
+        Returns
+        -------
+        Table
+            With at least one block.
+        """
+        path = self.store(experiment)
+        made = _summary(experiment, path, path.stat().st_mtime_ns if path.is_file() else 0)
+        if not made.blocks:
+            raise NoSuchNumberError(
+                f"{path.name} must hold results of {experiment}, but has none: "
+                f"make them with `ilspace bench run {experiment}`."
+            )
+        return made
+
+    def text(self, name: str) -> str:
+        """A number as it is printed.
+
+        Parameters
+        ----------
+        name : str
+            ``experiment/preprocessing/method/quantity``. The method is a row of the table, the
+            words ``best other``, or two of these with a minus sign between spaces. The quantity is
+            ``mean`` (over the transfers), ``paper`` (the paper's mean), ``p``, ``trials``,
+            ``name`` (of the method), or a transfer.
+
+        Returns
+        -------
+        str
+            Such as ``46.1``; with a sign where it is a difference; an en dash where there is none.
+        """
+        parts = name.split("/")
+        if len(parts) != 4:
+            raise NoSuchNumberError(
+                "A number is named experiment/preprocessing/method/quantity, but this one is "
+                f"{name!r}."
+            )
+        experiment, preprocessing, method, quantity = parts
+        table = self.table(experiment)
+        block = _find({each.preprocessing: each for each in table.blocks}, preprocessing, name)
+        first, minus, second = method.partition(" - ")
+        row = _row(table, block, first, name)
+        if not minus:
+            return _printed(table, block, row, quantity, name)
+        other = _row(table, block, second, name)
+        difference = _value(table, row, quantity, name) - _value(table, other, quantity, name)
+        return _number(difference, sign=True)
+
+
+@lru_cache(maxsize=16)
+def _summary(experiment: str, path: Path, changed: int) -> Table:
+    """Table of a store as it was when it was last `changed`; a page asks for many numbers of it."""
+    return make_table(load_plan(experiment), Store(path).records())
+
+
+def _find(known: dict, wanted: str, name: str):
+    if wanted not in known:
+        raise NoSuchNumberError(
+            f"{name!r} must be made of names that the table has, but it has no {wanted!r}: it has "
+            f"{', '.join(known)}."
+        )
+    return known[wanted]
+
+
+def _row(table: Table, block: Block, method: str, name: str) -> Row:
+    if method == BEST_OTHER:
+        ranked = best_rows(block, len(block.rows))
+        return next(
+            row for row in ranked if row.method != table.reference and row.selection == FIXED
+        )
+    return _find({row.method: row for row in block.rows}, method, name)
+
+
+def _value(table: Table, row: Row, quantity: str, name: str) -> float:
+    paper = np.nan if row.paper is None else float(np.mean(row.paper))
+    known = {"mean": row.average, "paper": paper}
+    known |= dict(zip(table.transfers, map(float, row.mean), strict=True))
+    return _find(known, quantity, name)
+
+
+def _printed(table: Table, block: Block, row: Row, quantity: str, name: str) -> str:
+    if quantity == "name":
+        return row.method
+    if quantity == "trials":
+        return str(row.n_trials)
+    if quantity == "p":
+        p_value = block.p_values[block.rows.index(row)]
+        return _number(np.nan if p_value is None else p_value, digits=3)
+    return _number(_value(table, row, quantity, name))
+
+
+def _number(value: float, *, digits: int = 1, sign: bool = False) -> str:
+    if np.isnan(value):
+        return "–"
+    rounded = round(value, digits) + 0.0  # no minus sign in front of a zero
+    return f"{rounded:{'+' if sign and rounded else ''}.{digits}f}".replace("-", "−")

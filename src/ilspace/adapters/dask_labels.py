@@ -1,0 +1,227 @@
+"""Labels of rows in Dask collections: classes and codes, found block by block."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+from ilspace.adapters._labels import (
+    _missing,
+    _values,
+    encode_source,
+    encode_target,
+    natural_labels,
+)
+from ilspace.backend import is_foreign, to_numpy
+from ilspace.scale.dask_rows import is_dask, row_array, row_blocks
+
+
+def label_blocks(y: Any, rows: Any, *, names: tuple[str, str]) -> list[Any]:
+    """Cut labels into the blocks of their rows.
+
+    Parameters
+    ----------
+    y : dask array or series, or array-like, of shape (n,)
+        The labels.
+    rows : dask.array.Array of shape (n, d)
+        The rows, in blocks of known size.
+    names : tuple of str
+        What labels and rows are called.
+
+    Returns
+    -------
+    list of Delayed
+        One array of labels a block of rows.
+    """
+    if is_dask(y):
+        # pandas' own types have no place in a Dask array
+        if hasattr(y, "to_dask_array") and y.ndim == 1 and not isinstance(y.dtype, np.dtype):
+            y = y.astype(object)
+    else:
+        y = _values(to_numpy(y) if is_foreign(y) else y)
+    labels = row_array(y) if y.ndim == 1 else y
+    if y.ndim != 1 or labels.shape[0] != rows.shape[0]:
+        raise ValueError(
+            f"{names[0]} must have one entry a row of {names[1]}, shape ({rows.shape[0]},), but "
+            f"has shape {tuple(labels.shape)}."
+        )
+    return row_blocks(labels.rechunk((rows.chunks[0],)))
+
+
+def find_classes(blocks: list[Any]) -> np.ndarray:
+    """Classes of the source, in sorted order.
+
+    Parameters
+    ----------
+    blocks : list of Delayed
+        Labels of the source rows.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+        As if all labels were in one place.
+    """
+    import dask
+
+    found = dask.compute(*(dask.delayed(block_classes)(block) for block in blocks))
+    first = 0
+    for _, missing, n_rows in found:
+        if missing is not None:
+            raise ValueError(
+                "Every source row must have a label, but y holds None or NaN, first in row "
+                f"{first + missing}: drop such rows, or pass them as target rows."
+            )
+        first += n_rows
+    labels = np.concatenate([each for each, *_ in found if len(each)])
+    check_classification_targets(labels)
+    return encode_source(labels)[0]
+
+
+def block_classes(labels: np.ndarray) -> tuple[np.ndarray, int | None, int]:
+    """Different labels of a block, the first missing one, and the number of rows.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Labels of a block of source rows.
+
+    Returns
+    -------
+    classes : ndarray
+        Without the missing ones.
+    missing : int or None
+        Row of the first missing label.
+    n_rows : int
+        How many rows there are.
+    """
+    missing = np.flatnonzero(_missing(_values(labels)))
+    if len(missing):
+        return np.empty(0), int(missing[0]), len(labels)
+    return np.unique(np.asarray(natural_labels(labels))), None, len(labels)
+
+
+def source_codes(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Position of the class of each row of a block.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Labels of a block of source rows, all among the classes.
+    classes : ndarray of shape (n_classes,)
+        The classes, sorted.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        The codes.
+    """
+    return np.searchsorted(classes, np.asarray(natural_labels(labels)))
+
+
+def target_codes(labels: np.ndarray, classes: np.ndarray, *, marked: bool) -> np.ndarray:
+    """Code of each target row of a block, -1 for those without a label.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Labels and marks of a block of target rows.
+    classes : ndarray of shape (n_classes,)
+        The source classes.
+    marked : bool
+        Whether some block has a mark that can be nothing else; -1 may then be a class.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        The codes.
+    """
+    values = np.append(_values(labels).astype(object), [None] * marked)
+    return encode_target(values, classes, len(values))[: len(labels)]
+
+
+def has_marks(labels: np.ndarray) -> bool:
+    """Tell whether a block holds None or NaN.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Labels and marks of target rows.
+
+    Returns
+    -------
+    bool
+        Whether a row is marked by what can be no class.
+    """
+    return bool(_missing(_values(labels)).any())
+
+
+def encoded(
+    y_blocks: list[Any], yt_blocks: list[Any] | None, n_target_blocks: int
+) -> tuple[np.ndarray, tuple[list[Any], ...], tuple[np.ndarray, ...]]:
+    """Classes, and the codes of both domains, which stay on the workers.
+
+    Parameters
+    ----------
+    y_blocks : list of Delayed
+        Source labels.
+    yt_blocks : list of Delayed or None
+        Target labels and marks; None where no target row has a label.
+    n_target_blocks : int
+        Number of blocks of the target; 0 without a target.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_classes,)
+        The classes.
+    codes : tuple of list of Delayed
+        For each domain one array a block; an empty list where no row has a label.
+    counts : tuple of ndarray of int, shape (n_blocks, n_classes)
+        Labelled rows of each class in each block.
+    """
+    import dask
+    from dask import delayed
+
+    classes = find_classes(y_blocks)
+    code = delayed(source_codes)
+    codes: list[list[Any]] = [[code(block, classes) for block in y_blocks]]
+    if yt_blocks is not None:
+        # only a mark anywhere can tell whether -1 is a class, where the source has that class
+        ask = -1 in classes.tolist()
+        marks = dask.compute(*(delayed(has_marks)(each) for each in yt_blocks if ask))
+        code = delayed(target_codes)
+        codes.append([code(block, classes, marked=any(marks)) for block in yt_blocks])
+    sizes = [len(each) for each in codes]
+    flat = dask.persist(*(block for domain in codes for block in domain))
+    n_classes = len(classes)
+    counts = np.array(dask.compute(*(delayed(block_counts)(each, n_classes) for each in flat)))
+    if yt_blocks is not None:
+        return (
+            classes,
+            (list(flat[: sizes[0]]), list(flat[sizes[0] :])),
+            (
+                counts[: sizes[0]],
+                counts[sizes[0] :],
+            ),
+        )
+    nothing = np.zeros((n_target_blocks, n_classes), dtype=np.int64)
+    return classes, (list(flat), []), (counts, nothing)
+
+
+def block_counts(codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """Labelled rows of each class in a block.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+        Codes, -1 for rows without a label.
+    n_classes : int
+        How many classes there are.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+        The counts.
+    """
+    return np.bincount(codes[codes >= 0], minlength=n_classes)

@@ -1,0 +1,131 @@
+"""Try one setting of parameters: fit, judge, and say what it took."""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.base import clone
+
+from ilspace.adapters._base import take_rows
+from ilspace.adapters.selection._domains import fit_apart
+from ilspace.adapters.selection.criteria import Criterion
+from ilspace.adapters.selection.evidence import Evidence
+
+
+def hold_out(labels: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
+    """Draw the source rows that no model may learn from, class by class.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Labels of the source rows.
+    share : float
+        Share of each class.
+    rng : Generator
+        Source of randomness.
+
+    Returns
+    -------
+    ndarray of int
+        Row numbers, ascending; a class of a single row has none there, any other at least one.
+    """
+    drawn = []
+    for label in np.unique(labels):
+        rows = np.flatnonzero(labels == label)
+        n = min(max(1, round(share * len(rows))), len(rows) - 1)
+        drawn.append(rng.permutation(rows)[:n])
+    return np.sort(np.concatenate(drawn))
+
+
+@dataclass(frozen=True)
+class Task:
+    """All that the settings of a search have in common.
+
+    Attributes
+    ----------
+    estimator : estimator
+        Not fitted.
+    X, y, Xt, yt : array-like
+        What the search was given; `Xt` and `yt` may be None.
+    held_out : ndarray of int
+        Source rows that are only judged on.
+    target : array-like of shape (m, dt)
+        Target rows to judge on.
+    n_hints : int
+        Labelled target rows a class.
+    criteria : mapping from str to Criterion
+        How to judge.
+    seed : int
+        For criteria that draw.
+    """
+
+    estimator: Any
+    X: Any
+    y: np.ndarray
+    Xt: Any
+    yt: Any
+    held_out: np.ndarray
+    target: Any
+    n_hints: int
+    criteria: Mapping[str, Criterion]
+    seed: int
+
+    def attempt(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
+        """Fit with one setting and judge the result by all criteria.
+
+        Parameters
+        ----------
+        parameters : mapping
+            The setting.
+
+        Returns
+        -------
+        dict
+            The record: the setting, each criterion (NaN where it could not be had), seconds,
+            warnings, and the error or errors, or None.
+        """
+        values = dict.fromkeys(self.criteria, np.nan)
+        errors: list[str] = []
+        start = time.perf_counter()
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            try:
+                evidence = self._evidence(parameters)
+            except Exception as error:  # a setting that fails must not end the search
+                errors.append(_text(error))
+            else:
+                for name, criterion in self.criteria.items():
+                    try:
+                        values[name] = criterion.judge(evidence)
+                    except Exception as error:  # nor a criterion that does not apply
+                        errors.append(f"{name}: {_text(error)}")
+        return {
+            "parameters": dict(parameters),
+            **values,
+            "seconds": time.perf_counter() - start,
+            "warnings": sorted({str(each.message) for each in caught}),
+            "error": "; ".join(errors) or None,
+        }
+
+    def _evidence(self, parameters: Mapping[str, Any]) -> Evidence:
+        estimator = clone(self.estimator).set_params(**clone(dict(parameters), safe=False))
+        learned = np.setdiff1d(np.arange(len(self.y)), self.held_out)
+        fit_apart(estimator, take_rows(self.X, learned), self.y[learned], self.Xt, self.yt)
+        return Evidence(
+            estimator,
+            self.X,
+            self.y,
+            self.held_out,
+            self.target,
+            n_hints=self.n_hints,
+            seed=self.seed,
+        )
+
+
+def _text(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}"

@@ -1,0 +1,128 @@
+"""``ilspace adapt``: from two files to trusted labels, a model and a report."""
+
+from __future__ import annotations
+
+import enum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ilspace.cli._refusals import refusals
+
+EXAMPLES = """**Examples**
+
+- `ilspace adapt shop-2024.csv shop-2025.csv --label class -o out`: the new file has no labels
+
+- `ilspace adapt old.parquet new.csv --label species --id sample -o out --select`: try several
+  settings, and choose without target labels
+
+- `ilspace adapt mri.csv ct.csv --label diagnosis -o out`: other columns in each file; then some
+  rows of the second need a diagnosis, the others leave it blank
+
+- `zcat new.csv.gz | ilspace adapt old.csv - --label class -o out --json`: for scripts
+
+**Exit codes**
+
+- 0: done
+
+- 1: the results could not be written
+
+- 2: the request or a file makes no sense; the message says what to do, and nothing is written
+
+- 130: interrupted; nothing is written
+"""
+
+
+class Matching(enum.StrEnum):
+    """Values of ``--columns``."""
+
+    auto = "auto"
+    by_name = "by-name"
+    none = "none"
+
+
+class Scaling(enum.StrEnum):
+    """Values of ``--scaling``."""
+
+    auto = "auto"
+    zscore = "zscore"
+    zscore_l2 = "zscore-l2"
+    sqrt_zscore_l2 = "sqrt-zscore-l2"
+    l2_zscore_l2 = "l2-zscore-l2"
+    l2 = "l2"
+    none = "none"
+
+
+def adapt(
+    source: Annotated[
+        str, typer.Argument(help="Labelled table: CSV, Parquet, NPZ or MAT; - for standard input.")
+    ],
+    target: Annotated[str, typer.Argument(help="Table to label.")],
+    label: Annotated[
+        str,
+        typer.Option(
+            help="Column of labels. If the target has it too, rows where it is not blank help."
+        ),
+    ],
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder for the results; must be new.")
+    ],
+    ids: Annotated[
+        list[str] | None,
+        typer.Option("--id", help="Column that names rows, kept in the predictions. Repeatable."),
+    ] = None,
+    ignored: Annotated[
+        list[str] | None, typer.Option("--ignore", help="Column to leave out. Repeatable.")
+    ] = None,
+    columns: Annotated[
+        Matching,
+        typer.Option(help="Whether columns of one name mean the same; by-name drops the others."),
+    ] = Matching.auto,
+    scaling: Annotated[
+        Scaling, typer.Option(help="How columns and rows are scaled, each table by itself.")
+    ] = Scaling.auto,
+    components: Annotated[
+        int | None, typer.Option(min=1, help="Dimension of the latent space.", show_default="auto")
+    ] = None,
+    select: Annotated[
+        bool, typer.Option("--select", help="Try several settings; choose without target labels.")
+    ] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace results that are in the folder.")
+    ] = False,
+    as_json: Annotated[
+        bool, typer.Option("--json", help="Print the summary as JSON on standard output.")
+    ] = False,
+    quiet: Annotated[
+        bool, typer.Option("--quiet", "-q", help="No progress bar and no closing words.")
+    ] = False,
+    seed: Annotated[int, typer.Option(min=0, help="Same seed, same results.")] = 0,
+) -> None:
+    """Label the rows of a table, learning from a labelled table of another domain.
+
+    Columns are matched by name, whatever their order; text columns become categories; gaps are
+    filled with the mean of the column in its table; identifiers are found and kept. Tables with
+    different columns need some labelled target rows of each class. Writes `predictions.csv`
+    (identifiers, label, probability, distance to the nearest labelled row, whether to trust it),
+    `model.safetensors` for `ilspace predict`, `report.html` to look at, and `summary.json`.
+    """
+    with refusals("ilspace adapt"):
+        from ilspace.cli._adapt_output import run_and_show
+
+        run_and_show(
+            source,
+            target,
+            output=output,
+            force=force,
+            as_json=as_json,
+            quiet=quiet,
+            label=label,
+            ids=tuple(ids or ()),
+            ignored=tuple(ignored or ()),
+            matching=columns.value,
+            scaling=scaling.value,
+            n_components=components,
+            select=select,
+            seed=seed,
+        )

@@ -1,0 +1,148 @@
+"""One HTML page that needs nothing from the network."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Sequence
+from importlib import resources
+from typing import TYPE_CHECKING, NamedTuple
+
+if TYPE_CHECKING:
+    import plotly.graph_objects as go
+
+
+class Section(NamedTuple):
+    """A part of a page.
+
+    Attributes
+    ----------
+    anchor, title : str
+        Where links lead, and the heading.
+    body : str
+        HTML.
+    """
+
+    anchor: str
+    title: str
+    body: str
+
+
+def render_page(title: str, sections: Sequence[Section], *, introduction: str) -> str:
+    """Put a page together.
+
+    Parameters
+    ----------
+    title : str
+        Plain text.
+    sections : sequence of Section
+        The parts; links to them come first.
+    introduction : str
+        HTML between the title and the links.
+
+    Returns
+    -------
+    str
+        HTML, with the library that draws its charts.
+    """
+    from plotly.offline import get_plotlyjs
+
+    links = "".join(
+        f'<li><a href="#{each.anchor}">{escaped(each.title)}</a></li>' for each in sections
+    )
+    parts = "".join(
+        f'<section id="{each.anchor}"><h2>{escaped(each.title)}</h2>{each.body}</section>'
+        for each in sections
+    )
+    page = resources.files("ilspace.pages") / "page.html"
+    return (
+        page.read_text(encoding="utf-8")
+        .replace("<!-- title -->", escaped(title))
+        .replace("<!-- links -->", links)
+        .replace("/* plotly */", get_plotlyjs())
+        # last: what stands in them must not be taken for a place to fill
+        .replace("<!-- introduction -->", introduction)
+        .replace("<!-- sections -->", parts)
+    )
+
+
+def escaped(value: object) -> str:
+    """A value as text within HTML.
+
+    Parameters
+    ----------
+    value : object
+        Anything; its text is shown as it is.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    return html.escape(str(value))
+
+
+def chart(figure: go.Figure, label: str, *, height: int = 420) -> str:
+    """A chart to hover over.
+
+    Parameters
+    ----------
+    figure : plotly figure
+        Its data go into the page.
+    label : str
+        What it shows, for those who cannot see it.
+    height : int, default=420
+        In pixels.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    figure.update_layout(
+        template="plotly_white", height=height, margin={"l": 50, "r": 20, "t": 20, "b": 40}
+    )
+    data = figure.to_json().replace("<", "\\u003c")  # no text may end the script, or begin one
+    return (
+        f'<div class="chart" role="img" style="height: {height}px" '
+        f'aria-label="{escaped(label)}"></div>'
+        f'<script type="application/json">{data}</script>'
+    )
+
+
+def plain_table(
+    heads: Sequence[str], rows: Sequence[Sequence[object]], *, caption: str = ""
+) -> str:
+    """A table that does not sort.
+
+    Parameters
+    ----------
+    heads : sequence of str
+        Of the columns.
+    rows : sequence of sequence
+        Numbers are aligned to the right, all else to the left; None is a dash.
+    caption : str
+        Plain text above it.
+
+    Returns
+    -------
+    str
+        HTML.
+    """
+    top = "".join(f'<th scope="col">{escaped(each)}</th>' for each in heads)
+    lines = []
+    for first, *others in rows:
+        cells = "".join(_cell(each) for each in others)
+        lines.append(f'<tr><th scope="row">{escaped(first)}</th>{cells}</tr>')
+    above = f"<caption>{escaped(caption)}</caption>" if caption else ""
+    return (
+        f'<div class="wide"><table>{above}<thead><tr>{top}</tr></thead>'
+        f"<tbody>{''.join(lines)}</tbody></table></div>"
+    )
+
+
+def _cell(value: object) -> str:
+    if value is None:
+        return "<td>–</td>"
+    if isinstance(value, str):
+        return f'<td class="text">{escaped(value)}</td>'
+    return f"<td>{escaped(f'{value:.4g}' if isinstance(value, float) else value)}</td>"

@@ -1,0 +1,135 @@
+"""All pairs of the rows of one block with those of another: a piece of the sum over all pairs."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ilspace._typing import Hinge
+from ilspace.pairs.tiles import pair_totals
+
+_TILE = 128
+"""Rows and columns whose distances are held at once, as where all rows are in one place."""
+
+
+class BlockOfRows(NamedTuple):
+    """Labelled rows in the latent space, ready to be compared.
+
+    Attributes
+    ----------
+    latent : ndarray of shape (n, p)
+        The rows Z.
+    stretched : ndarray of shape (n, p)
+        ZM, with M the metric.
+    codes : ndarray of shape (n,)
+        Their classes.
+    """
+
+    latent: np.ndarray
+    stretched: np.ndarray
+    codes: np.ndarray
+
+
+class RectangleSum(NamedTuple):
+    r"""A sum over the pairs of two blocks, and what its gradients are made of.
+
+    With C the matrix of weighted slopes of these pairs, rows by columns.
+
+    Attributes
+    ----------
+    value : float
+        The sum.
+    rows : ndarray of shape (n, p + 1)
+        :math:`C [Z_{columns}, \mathbf 1]`: the products of the slopes with the other rows, and
+        their degrees.
+    columns : ndarray of shape (m, p + 1) or None
+        :math:`C^\top [Z_{rows}, \mathbf 1]`; None where a block is compared with itself, for then
+        C is symmetric.
+    """
+
+    value: float
+    rows: np.ndarray
+    columns: np.ndarray | None
+
+
+def pair_shares(class_counts: np.ndarray) -> tuple[float, float]:
+    """Weight of one similar and of one dissimilar pair, where each kind together weighs one half.
+
+    Parameters
+    ----------
+    class_counts : ndarray of shape (n_classes,)
+        Labelled rows of each class.
+
+    Returns
+    -------
+    similar, dissimilar : float
+        The weights; where one kind is missing the other takes the whole weight.
+    """
+    # a class of n rows has as many pairs as one row that stands for n
+    counts = np.asarray(class_counts, dtype=np.float64)
+    similar, dissimilar = pair_totals(np.arange(len(counts)), counts)
+    share = 1 / max(1, (similar > 0) + (dissimilar > 0))
+    return (
+        share / similar if similar > 0 else 0.0,
+        share / dissimilar if dissimilar > 0 else 0.0,
+    )
+
+
+def rectangle_sum(
+    rows: BlockOfRows, columns: BlockOfRows | None, *, hinge: Hinge, shares: tuple[float, float]
+) -> RectangleSum:
+    """Sum the hinge over the pairs of one block with another, in tiles.
+
+    Parameters
+    ----------
+    rows : BlockOfRows
+        One block.
+    columns : BlockOfRows or None
+        The other; None for the unordered pairs of `rows` among themselves.
+    hinge : Hinge
+        Loss of a margin violation.
+    shares : tuple of float
+        Weights of a similar and of a dissimilar pair.
+
+    Returns
+    -------
+    RectangleSum
+        Of these pairs alone.
+    """
+    alone = columns is None
+    other = rows if columns is None else columns
+    left, upright = _sides(rows)
+    right = upright if alone else _sides(other)[1]
+    width = rows.latent.shape[1] + 1
+    value = 0.0
+    of_rows = np.zeros((len(rows.codes), width))
+    of_columns = of_rows if alone else np.zeros((len(other.codes), width))
+    for top in range(0, len(rows.codes), _TILE):
+        here = slice(top, top + _TILE)
+        for first in range(top if alone else 0, len(other.codes), _TILE):
+            there = slice(first, first + _TILE)
+            similar = rows.codes[here, None] == other.codes[None, there]
+            signs = np.where(similar, 1.0, -1.0)
+            weights = np.where(similar, *shares)
+            on_diagonal = alone and first == top
+            if on_diagonal:  # a row makes no pair with itself
+                np.fill_diagonal(weights, 0.0)
+            losses, slopes = hinge(signs * (left[here] @ right[there].T))
+            slopes = signs * weights * slopes
+            part = float(np.vdot(losses, weights))
+            of_rows[here] += slopes @ right[there, :width]
+            if on_diagonal:  # both halves are there, and each unordered pair twice
+                value += part / 2
+            else:
+                value += part
+                of_columns[there] += slopes.T @ upright[here, :width]
+    return RectangleSum(value, of_rows, None if alone else of_columns)
+
+
+def _sides(block: BlockOfRows) -> tuple[np.ndarray, np.ndarray]:
+    """Factors whose product is d - 1 = |z_i|² + |z_j|² - 1 - 2 z_i·z_j in the metric."""
+    norms = np.sum(block.stretched * block.latent, axis=1, keepdims=True)
+    ones = np.ones_like(norms)
+    left = np.concatenate([-2 * block.stretched, norms - 1, ones], axis=1)
+    return left, np.concatenate([block.latent, ones, norms], axis=1)

@@ -1,0 +1,308 @@
+"""Nested plain data as one JSON text and named arrays, and back.
+
+JSON holds dictionaries, lists, texts, whole numbers, finite floats, booleans and None as they are.
+What it cannot hold is an object with the key ``$type``; a dictionary's own key that begins with a
+dollar gets a second one. An array is a tensor named by its path, so the text need not name it, and
+two entries cannot share one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+import numpy as np
+
+from ilspace.storage.error import ModelFileError
+
+DTYPES = {"BOOL": np.dtype("?")} | {
+    f"{kind.upper()}{8 * size}": np.dtype(f"<{kind}{size}")
+    for kind, sizes in (("i", (1, 2, 4, 8)), ("u", (1, 2, 4, 8)), ("f", (2, 4, 8)))
+    for size in sizes
+}
+"""Types of tensors, by their names in the format."""
+
+MOST_DEPTH = 32
+"""Deepest nesting."""
+
+_MOST_CONTAINERS = 2**19
+"""Most objects and lists in a text: empty ones take 30 times their text in memory."""
+
+_MOST_TEXT = 2**26
+"""Most bytes of an array of strings, which a text of a few bytes could ask for."""
+
+_LEAVES = (str, bool, int, float, type(None))
+
+
+class Structure(NamedTuple):
+    """Plain data taken apart.
+
+    Attributes
+    ----------
+    text : str
+        JSON, without NaN and infinities, in ASCII.
+    tensors : dict of str to ndarray
+        Contiguous little-endian arrays, by their paths.
+    """
+
+    text: str
+    tensors: dict[str, np.ndarray]
+
+
+def take_apart(state: Any) -> Structure:
+    """Turn nested plain data into a text and arrays.
+
+    Parameters
+    ----------
+    state : dict, list, tuple, str, int, float, bool, None, ndarray or NumPy scalar
+        Nested at will, up to 32 levels; the keys of dictionaries are strings. Arrays are of
+        numbers, booleans or strings, or of objects which are such or None.
+
+    Returns
+    -------
+    Structure
+        The same.
+    """
+    tensors: dict[str, np.ndarray] = {}
+    return Structure(json.dumps(_encode(state, "", 0, tensors), allow_nan=False), tensors)
+
+
+def put_together(structure: Structure) -> Any:
+    """Turn a text and arrays back into nested plain data.
+
+    Parameters
+    ----------
+    structure : Structure
+        From anywhere: nothing in it is trusted.
+
+    Returns
+    -------
+    dict, list, tuple, str, int, float, bool, None, ndarray or NumPy scalar
+        What :func:`take_apart` was given; the arrays are those of `structure`.
+    """
+    tensors = dict(structure.tensors)
+    state = _decode(parse_json(structure.text), "", 0, tensors)
+    if tensors:
+        raise ModelFileError(f"nothing in it uses the array {min(tensors)}")
+    return state
+
+
+def parse_json(text: str) -> Any:
+    """Read JSON strictly: no NaN, no key twice, no text that explodes in memory.
+
+    Parameters
+    ----------
+    text : str
+        From anywhere.
+
+    Returns
+    -------
+    dict, list, str, int, float, bool or None
+        Its content.
+    """
+    if text.count("{") + text.count("[") > _MOST_CONTAINERS:
+        raise ModelFileError(f"its header nests more than {_MOST_CONTAINERS} objects")
+    try:
+        return json.loads(
+            text,
+            object_pairs_hook=_unique,
+            parse_constant=_refuse_constant,
+            parse_float=_finite,
+        )
+    except RecursionError:
+        raise ModelFileError("its header is nested too deeply") from None
+    except ValueError as error:  # json's own, and numbers of more digits than Python reads
+        if isinstance(error, ModelFileError):
+            raise
+        raise ModelFileError("its header is not valid JSON") from error
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    content = dict(pairs)
+    if len(content) < len(pairs):
+        raise ModelFileError("its header has a key twice")
+    return content
+
+
+def _refuse_constant(name: str) -> None:
+    raise ModelFileError(f"its header holds {name}, which is not JSON")
+
+
+def _finite(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise ModelFileError(f"its header holds the number {digits[:20]}, which is too large")
+    return number
+
+
+def _step(path: str, key: object) -> str:
+    """Path of an entry: percent-encoded, so that no two entries have one path."""
+    return f"{path}/{quote(str(key), safe='', errors='surrogatepass')}"
+
+
+# -- to text -------------------------------------------------------------------------------------
+
+
+def _encode(value: Any, path: str, depth: int, tensors: dict[str, np.ndarray]) -> Any:
+    if depth > MOST_DEPTH:
+        raise ValueError(f"A state may be nested {MOST_DEPTH} levels deep, but {path} is deeper.")
+    if isinstance(value, np.ndarray):
+        return _encode_array(value, path, tensors)
+    if isinstance(value, np.generic) and not isinstance(value, np.str_):
+        tensors[path] = _plain_array(np.asarray(value), path)
+        return {"$type": "scalar"}
+    if isinstance(value, float) and not math.isfinite(value):
+        return {"$type": "float", "value": repr(value)}
+    if isinstance(value, _LEAVES):
+        return value
+    if isinstance(value, list | tuple):
+        items = [
+            _encode(each, _step(path, place), depth + 1, tensors)
+            for place, each in enumerate(value)
+        ]
+        return items if isinstance(value, list) else {"$type": "tuple", "items": items}
+    if isinstance(value, dict) and all(isinstance(key, str) for key in value):
+        return {
+            "$" * key.startswith("$") + key: _encode(each, _step(path, key), depth + 1, tensors)
+            for key, each in value.items()
+        }
+    raise TypeError(
+        "A state may hold dictionaries with string keys, lists, tuples, strings, numbers, "
+        f"booleans, None and NumPy arrays, but {path or 'it'} is a {type(value).__name__}."
+    )
+
+
+def _encode_array(array: np.ndarray, path: str, tensors: dict[str, np.ndarray]) -> dict[str, Any]:
+    if array.dtype.kind == "U":
+        if array.nbytes > _MOST_TEXT:
+            raise ValueError(
+                f"An array of strings may take {_MOST_TEXT} bytes, but {path} takes {array.nbytes}."
+            )
+        width = array.dtype.itemsize // 4
+        return {"$type": "strings", "width": width, "shape": [*array.shape], "items": _flat(array)}
+    if array.dtype.kind == "O":
+        items = _flat(array)
+        if not all(type(each) in _LEAVES for each in items):
+            raise TypeError(
+                "An array of objects may hold strings, numbers, booleans and None, but "
+                f"{path} holds others: convert it."
+            )
+        encoded = [_encode(each, path, 0, tensors) for each in items]
+        return {"$type": "objects", "shape": [*array.shape], "items": encoded}
+    tensors[path] = _plain_array(array, path)
+    return {"$type": "tensor"}
+
+
+def _flat(array: np.ndarray) -> list:
+    return array.ravel().tolist()
+
+
+def _plain_array(array: np.ndarray, path: str) -> np.ndarray:
+    """Contiguous and little-endian, as tensors are stored; 0-d stays 0-d."""
+    dtype = array.dtype.newbyteorder("<") if array.dtype.kind in "biuf" else array.dtype
+    if dtype not in DTYPES.values():
+        raise TypeError(
+            "An array must be of booleans, whole numbers or floats of at most 64 bits, or of "
+            f"strings, but {path or 'it'} is of type {array.dtype}: convert it."
+        )
+    return np.asarray(array, dtype=dtype, order="C")
+
+
+# -- from text -----------------------------------------------------------------------------------
+
+
+def _decode(value: Any, path: str, depth: int, tensors: dict[str, np.ndarray]) -> Any:
+    if depth > MOST_DEPTH:
+        raise ModelFileError(f"it is nested more than {MOST_DEPTH} levels deep")
+    if isinstance(value, list):
+        return [
+            _decode(each, _step(path, place), depth + 1, tensors)
+            if isinstance(each, dict | list)  # paths are dear, and lists may be long
+            else each
+            for place, each in enumerate(value)
+        ]
+    if not isinstance(value, dict):
+        return value
+    if "$type" in value:
+        return _decode_special(value, path, depth, tensors)
+    if any(key.startswith("$") and not key.startswith("$$") for key in value):
+        raise ModelFileError(f"the entry {path} has an unknown mark")
+    keys = {key: key[1:] if key.startswith("$") else key for key in value}
+    return {
+        key: _decode(value[written], _step(path, key), depth + 1, tensors)
+        for written, key in keys.items()
+    }
+
+
+def _decode_special(value: dict[str, Any], path: str, depth: int, tensors) -> Any:
+    match value:
+        case {"$type": "tensor", **rest} if not rest and path in tensors:
+            return tensors.pop(path)
+        case {"$type": "scalar", **rest} if (
+            not rest and path in tensors and (tensors[path].shape == ())
+        ):
+            return tensors.pop(path)[()]
+        case {"$type": "float", "value": ("nan" | "inf" | "-inf") as text, **rest} if not rest:
+            return float(text)
+        case {"$type": "tuple", "items": list(items), **rest} if not rest:
+            return tuple(_decode(items, path, depth, tensors))
+        case {"$type": "strings", "width": width, "shape": shape, "items": items, **rest} if (
+            not rest and _fits(shape, items, str) and _text_fits(width, items)
+        ):
+            return np.array(items, dtype=f"U{width}").reshape(shape)
+        case {"$type": "objects", "shape": shape, "items": list(items), **rest} if not rest:
+            leaves = [_decode(each, path, depth, {}) for each in items]
+            if _fits(shape, leaves, _LEAVES):
+                array = np.empty(len(leaves), dtype=object)
+                array[:] = leaves
+                return array.reshape(shape)
+    raise ModelFileError(f"the entry {path or 'at its top'} is not what its mark says")
+
+
+def are_counts(numbers: Any) -> bool:
+    """Tell whether something read is a list of whole numbers from 0.
+
+    Parameters
+    ----------
+    numbers : object
+        From anywhere; JSON's true and false are no numbers here.
+
+    Returns
+    -------
+    bool
+        Whether it is.
+    """
+    return isinstance(numbers, list) and all(type(each) is int and each >= 0 for each in numbers)
+
+
+def is_shape(shape: Any) -> bool:
+    """Tell whether something read is the shape of an array.
+
+    Parameters
+    ----------
+    shape : object
+        From anywhere.
+
+    Returns
+    -------
+    bool
+        Whether a NumPy array could have it.
+    """
+    # the lengths other than 0 count: NumPy refuses an array without entries if they are too many
+    return are_counts(shape) and len(shape) <= 32 and math.prod(each or 1 for each in shape) < 2**59
+
+
+def _fits(shape: Any, items: object, types) -> bool:
+    return (
+        is_shape(shape)
+        and isinstance(items, list)
+        and math.prod(shape) == len(items)
+        and all(isinstance(each, types) for each in items)
+    )
+
+
+def _text_fits(width: Any, items: list[str]) -> bool:
+    longest = max(map(len, items), default=0)
+    return type(width) is int and longest <= width and 4 * width * max(len(items), 1) <= _MOST_TEXT

@@ -1,0 +1,273 @@
+"""What the columns of two tables are: identifiers, features, numbers, categories."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ilspace.tables.errors import TableError
+from ilspace.tables.values import as_numbers, as_table, as_texts, has_fractions, is_text
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_CATEGORIES = 50
+"""Categories of a column that are told apart; rarer ones count as none of them."""
+
+_FEWEST_NAMES = 10
+"""Different texts that a column must hold to be taken for identifiers because of it."""
+
+_IDENTIFIER = re.compile(r"(^|[_\W])(id|uuid|guid|key)$|^(row|index|unnamed: 0)$", re.IGNORECASE)
+_CAMEL_IDENTIFIER = re.compile(r"[a-z]I[dD]$")
+_NUMBERED = re.compile(r"(\D*)(\d+)")
+
+
+@dataclass(frozen=True)
+class Column:
+    """A feature as it stands in a table.
+
+    Attributes
+    ----------
+    name : str
+        Its heading.
+    categories : tuple of str
+        What it may hold; nothing for a column of numbers.
+    """
+
+    name: str
+    categories: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class ColumnPlan:
+    """What is done with the columns of two tables.
+
+    Attributes
+    ----------
+    source, target : tuple of Column
+        Features of each table; the same where the tables share them.
+    ids : tuple of str
+        Columns of the target that are handed on with the predictions.
+    are_shared : bool
+        Whether the columns of both tables mean the same.
+    notes : tuple of str
+        What was decided without being asked, a sentence each.
+    """
+
+    source: tuple[Column, ...]
+    target: tuple[Column, ...]
+    ids: tuple[str, ...]
+    are_shared: bool
+    notes: tuple[str, ...] = ()
+
+
+def plan_columns(
+    source: pd.DataFrame,
+    target: pd.DataFrame,
+    *,
+    ids: Sequence[str] = (),
+    ignored: Sequence[str] = (),
+    matching: str = "auto",
+) -> ColumnPlan:
+    """Find out what the columns of two tables are.
+
+    Parameters
+    ----------
+    source, target : DataFrame
+        The tables.
+    ids : sequence of str
+        Identifiers; others are found by their names and values.
+    ignored : sequence of str
+        Columns to leave out.
+    matching : {"auto", "by-name", "none"}
+        ``"by-name"``: the features are the columns that both tables have. ``"none"``: each table
+        has its own. ``"auto"``: by name, unless the tables have no name in common, or number their
+        columns up to different ends.
+
+    Returns
+    -------
+    ColumnPlan
+        The features of each table, in the order of the source.
+    """
+    source, target = as_table(source), as_table(target)
+    for name in (*ids, *ignored):
+        if name not in source.columns and name not in target.columns:
+            raise TableError(
+                f"A column {name!r} must be in a table, but is in none: check the name."
+            )
+    notes: list[str] = []
+    found = [*ids, *_identifiers(source, target, {*ids, *ignored})]
+    if len(found) > len(ids):
+        notes.append(f"Taken for identifiers: {_listed(found[len(ids) :])}.")
+    spare = {*found, *ignored}
+    source_names, target_names = (
+        [str(each) for each in table.columns if each not in spare] for table in (source, target)
+    )
+    if matching == "auto":
+        matching = "none" if _are_unrelated(source_names, target_names) else "by-name"
+        if matching == "none" and not set(source_names).isdisjoint(target_names):
+            notes.append("Columns are numbered, up to different ends, and not matched by name.")
+    are_shared = matching == "by-name"
+    if are_shared:
+        source_names = target_names = _common(source_names, target_names, notes)
+    columns = _typed(source, target, source_names, target_names, are_shared, notes)
+    kept_ids = tuple(each for each in target.columns if each in found)
+    return ColumnPlan(*columns, kept_ids, are_shared, tuple(notes))
+
+
+def _identifiers(source: pd.DataFrame, target: pd.DataFrame, spare: set[str]) -> list[str]:
+    """Columns that name rows: called so, or a different text in each row."""
+    found = []
+    for name in dict.fromkeys([*target.columns, *source.columns]):
+        sides = [table[name] for table in (source, target) if name in table.columns]
+        if name in spare or not all(len(each) > 1 and each.is_unique for each in sides):
+            continue
+        if is_called_identifier(name):
+            is_found = not any(map(has_fractions, sides))
+        else:
+            is_found = all(map(is_text, sides)) and max(map(len, sides)) >= _FEWEST_NAMES
+        if is_found:
+            found.append(name)
+    return found
+
+
+def is_called_identifier(name: str) -> bool:
+    """Tell whether a column's name is one that identifiers have.
+
+    Parameters
+    ----------
+    name : str
+        The heading.
+
+    Returns
+    -------
+    bool
+        True for ``id``, ``sample_id``, ``rowId`` and the like.
+    """
+    return bool(_IDENTIFIER.search(name) or _CAMEL_IDENTIFIER.search(name))
+
+
+def _are_unrelated(source: Sequence[str], target: Sequence[str]) -> bool:
+    """No name in common; or both counted through, so that equal names mean nothing."""
+    if set(source).isdisjoint(target):
+        return True
+    ends = _counted_to(source), _counted_to(target)
+    return None not in ends and ends[0] != ends[1]
+
+
+def _counted_to(names: Sequence[str]) -> tuple[str, int] | None:
+    """What the names of columns count, and up to where, if they do from 0 or 1 without a gap."""
+    matches = [_NUMBERED.fullmatch(each) for each in names]
+    prefixes = {each and each[1] for each in matches}
+    numbers = sorted(int(each[2]) for each in matches if each)
+    if len(prefixes) != 1 or len(numbers) < len(names) or numbers[0] > 1:
+        return None
+    if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
+        return None
+    return str(prefixes.pop()), numbers[-1]
+
+
+def _common(source: list[str], target: list[str], notes: list[str]) -> list[str]:
+    shared = [each for each in source if each in set(target)]
+    for names, table in ((source, "source"), (target, "target")):
+        others = [each for each in names if each not in set(shared)]
+        if others:
+            notes.append(f"Only in the {table}, and left out: {_listed(others)}.")
+    if not shared:
+        raise TableError(
+            "The tables must have feature columns in common, but have none "
+            f"(source: {_listed(source)}; target: {_listed(target)}): rename columns, or label a "
+            "few target rows of each class."
+        )
+    return shared
+
+
+def _typed(
+    source: pd.DataFrame,
+    target: pd.DataFrame,
+    source_names: Sequence[str],
+    target_names: Sequence[str],
+    are_shared: bool,
+    notes: list[str],
+) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
+    """Tell numbers from categories, and leave out what is neither."""
+    if are_shared:
+        columns = tuple(_columns([source, target], source_names, notes))
+        sides = columns, columns
+    else:
+        sides = (
+            tuple(_columns([source], source_names, notes)),
+            tuple(_columns([target], target_names, notes)),
+        )
+    for side, name in zip(sides, ("source", "target"), strict=True):
+        if not side:
+            raise TableError(
+                f"The {name} must have a column of features with values, but has none: check the "
+                "file, and the names of the label and of identifiers."
+            )
+    return sides
+
+
+def _columns(
+    tables: Sequence[pd.DataFrame], names: Sequence[str], notes: list[str]
+) -> Iterable[Column]:
+    from pandas.api import types
+
+    empty, dates = [], []
+    for name in names:
+        sides = [table[name] for table in tables]
+        if any(types.is_datetime64_any_dtype(each) for each in sides):
+            dates.append(name)
+        elif not all(map(_has_values, sides)):
+            empty.append(name)
+        elif any(not is_text(each) for each in sides):  # numbers in one: numbers in the other
+            _check_numbers(name, sides, notes)
+            yield Column(name)
+        else:
+            yield _category(name, sides, notes)
+    if empty:
+        notes.append(f"Without any value, and left out: {_listed(empty)}.")
+    if dates:
+        notes.append(f"Dates, and left out: {_listed(dates)}.")
+
+
+def _has_values(column: pd.Series) -> bool:
+    known = as_texts(column) if is_text(column) else column
+    return bool(known.notna().any())
+
+
+def _check_numbers(name: str, sides: Sequence[pd.Series], notes: list[str]) -> None:
+    """A table may write a gap in its own way; one that holds words is something else."""
+    for column in sides:
+        if is_text(column):
+            numbers = as_numbers(column)
+            lost = int(np.isnan(numbers).sum() - column.isna().sum())
+            if lost > len(column) / 2:
+                raise TableError(
+                    f"The column {name!r} must hold numbers in both tables, or texts in both, but "
+                    "holds numbers in one and texts in the other: convert or drop it."
+                )
+            if lost:
+                notes.append(f"No numbers, and taken for gaps: {lost} entries of {name!r}.")
+
+
+def _category(name: str, sides: Sequence[pd.Series], notes: list[str]) -> Column:
+    import pandas as pd
+
+    texts = pd.concat([as_texts(each).dropna() for each in sides])
+    counts = texts.value_counts().sort_index().sort_values(ascending=False, kind="stable")
+    kept = counts.index[:MOST_CATEGORIES]
+    if len(counts) > len(kept):
+        notes.append(
+            f"{name!r} has {len(counts)} categories; the {MOST_CATEGORIES} most frequent are used."
+        )
+    return Column(name, tuple(sorted(map(str, kept))))
+
+
+def _listed(names: Sequence[str], most: int = 5) -> str:
+    more = f" and {len(names) - most} more" if len(names) > most else ""
+    return ", ".join(names[:most]) + more

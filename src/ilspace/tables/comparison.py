@@ -1,0 +1,238 @@
+"""Whether to adapt at all: the adapted classifier beside simpler ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from scipy.stats import binomtest
+from sklearn.base import clone
+
+from ilspace.baselines import SourceOnly, TargetOnly
+from ilspace.selection import CircularValidation, Evidence
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ilspace.tables.classifier import TableClassifier
+
+N_FOLDS = 5
+"""Parts of the labelled target rows that are held out in turn."""
+
+_N_CIRCLES = 4
+"""Parts of the source rows, likewise."""
+
+FEWEST_LABELS = 10
+"""Labelled target rows that an accuracy needs to say anything."""
+
+MOST_ROWS = 2000
+"""Rows of each table that models are compared on."""
+
+ADAPTED = "adapted"
+NOT_ADAPTED = "not adapted"
+SCALED = "each table scaled by itself"
+TARGET_ALONE = "target labels alone"
+
+_ADVICE = "Label ten or more target rows to be sure."
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """How the adapted classifier does beside simpler ones.
+
+    Attributes
+    ----------
+    judged_by : {"target labels", "circular validation", "nothing"}
+        What the scores are: accuracy on labelled target rows held out in turn; or, with few or
+        none, on source rows held out in turn, of a model that learned from the predicted target
+        labels; or there are no scores.
+    n_rows : int
+        Rows that were judged.
+    scores : dict of str to float
+        By the name of the classifier, `ADAPTED` first.
+    helps : bool or None
+        Whether adaptation helps; None where that cannot be said.
+    verdict : str
+        The same in words.
+    """
+
+    judged_by: str
+    n_rows: int
+    scores: dict[str, float]
+    helps: bool | None
+    verdict: str
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A classifier and the rows it takes."""
+
+    estimator: Any
+    source: np.ndarray
+    target: np.ndarray
+
+
+def compare(
+    model: TableClassifier,
+    source: pd.DataFrame,
+    y: np.ndarray,
+    *,
+    target: pd.DataFrame,
+    yt: np.ndarray | None,
+    shift_p_value: float | None = None,
+    on_step: Callable[[int, int], object] | None = None,
+) -> Comparison:
+    """Compare an adapted classifier with simpler ones.
+
+    Parameters
+    ----------
+    model : TableClassifier
+        Fitted to these tables.
+    source : DataFrame
+        The table of the source.
+    y : ndarray of shape (n,)
+        Its labels.
+    target : DataFrame
+        The table of the target.
+    yt : ndarray of shape (nt,) or None
+        Its labels, None for a row without; None if no row has one.
+    shift_p_value : float, optional
+        Whether the tables differ at all, from a test of it.
+    on_step : callable, optional
+        Called with the number of classifiers done, and of all.
+
+    Returns
+    -------
+    Comparison
+        Scores and a verdict.
+    """
+    labelled = np.arange(0) if yt is None else np.flatnonzero([each is not None for each in yt])
+    labelled = labelled[_evenly(len(labelled))]
+    rows = _evenly(len(y))
+    target_rows = np.union1d(_evenly(len(target)), labelled)
+    y, source, target = y[rows], source.iloc[rows], target.iloc[target_rows]
+    yt = None if yt is None else yt[target_rows]
+    by_labels = len(labelled) >= FEWEST_LABELS
+    if not by_labels and (flaw := _no_circle(model.plan_.are_shared, y)):
+        return Comparison("nothing", 0, {}, None, f"Nothing to compare with: {flaw}. {_ADVICE}")
+    candidates = _candidates(model, source, target, len(labelled) > 0)
+    scores: dict[str, float] = {}
+    right: dict[str, np.ndarray] = {}
+    for done, (name, each) in enumerate(candidates.items()):
+        if yt is not None and by_labels:
+            right[name] = _held_out_in_turn(each, y, yt)
+            scores[name] = float(np.mean(right[name]))
+        elif name != TARGET_ALONE:
+            scores[name] = _circular(each, y)
+        if on_step is not None:
+            on_step(done + 1, len(candidates))
+    if by_labels:
+        helps, verdict = _verdict_by_labels(scores, right)
+        return Comparison("target labels", len(right[ADAPTED]), scores, helps, verdict)
+    helps, verdict = _verdict_without(scores, shift_p_value)
+    return Comparison("circular validation", len(y), scores, helps, verdict)
+
+
+def _evenly(n_rows: int) -> np.ndarray:
+    """At most so many rows, drawn evenly."""
+    return np.linspace(0, n_rows - 1, min(n_rows, MOST_ROWS)).astype(int)
+
+
+def _candidates(model, source, target, has_labels: bool) -> dict[str, _Candidate]:
+    own = model.encode(source, "source"), model.encode(target, "target")
+    candidates = {ADAPTED: _Candidate(clone(model.estimator_), *own)}
+    if model.plan_.are_shared:
+        # what one would do who takes both tables for one: the source's means and scales for all
+        unaware = own[0], model.source_encoder_.encode(target)
+        candidates[NOT_ADAPTED] = _Candidate(SourceOnly(), *unaware)
+        candidates[SCALED] = _Candidate(SourceOnly(), *own)
+    if has_labels:
+        candidates[TARGET_ALONE] = _Candidate(TargetOnly(), *own)
+    return candidates
+
+
+def _held_out_in_turn(candidate: _Candidate, y: np.ndarray, yt: np.ndarray) -> np.ndarray:
+    """Which labelled target rows are predicted rightly without their own labels."""
+    labelled = np.flatnonzero([each is not None for each in yt])
+    fold = _folds(yt[labelled], N_FOLDS)
+    right = np.zeros(len(labelled), dtype=bool)
+    for each in range(N_FOLDS):
+        hidden = labelled[fold == each]
+        given = yt.copy()
+        given[hidden] = None
+        fitted = clone(candidate.estimator).fit(candidate.source, y, candidate.target, given)
+        right[fold == each] = fitted.predict(candidate.target[hidden]) == yt[hidden]
+    return right
+
+
+def _no_circle(are_shared: bool, y: np.ndarray) -> str | None:
+    """Why source labels cannot go to the target and come back, if they cannot."""
+    if not are_shared:
+        return "the tables share no columns, and fewer than ten target rows have labels"
+    _, counts = np.unique(y, return_counts=True)
+    if np.sum(counts >= 2) < 2:  # to hold one out must leave two classes
+        return "too few source rows of a class"
+    return None
+
+
+def _circular(candidate: _Candidate, y: np.ndarray) -> float:
+    """Share of source labels that come back by way of the predicted target labels."""
+    fold = _folds(y, _N_CIRCLES)
+    right = []
+    for each in range(_N_CIRCLES):
+        kept, held = np.flatnonzero(fold != each), np.flatnonzero(fold == each)
+        fitted = clone(candidate.estimator)
+        fitted.fit(candidate.source[kept], y[kept], candidate.target)
+        evidence = Evidence(fitted, candidate.source, y, held, candidate.target)
+        right.append(len(held) * CircularValidation().judge(evidence))
+    return float(sum(right) / len(y))
+
+
+def _folds(y: np.ndarray, n_folds: int) -> np.ndarray:
+    """Number of the fold of each row; every class is spread over all of them."""
+    fold = np.empty(len(y), dtype=int)
+    fold[np.argsort(y.astype(str), kind="stable")] = np.arange(len(y)) % n_folds
+    return fold
+
+
+def _verdict_by_labels(
+    scores: dict[str, float], right: dict[str, np.ndarray]
+) -> tuple[bool | None, str]:
+    others = {name: score for name, score in scores.items() if name != ADAPTED}
+    rival = max(others, key=lambda name: others[name])
+    gained = int(np.sum(right[ADAPTED] & ~right[rival]))
+    lost = int(np.sum(~right[ADAPTED] & right[rival]))
+    p_value = binomtest(gained, gained + lost).pvalue if gained + lost else 1.0
+    measured = (
+        f"on {len(right[ADAPTED])} labelled target rows, held out in turn, the adapted classifier "
+        f"is right in {scores[ADAPTED]:.0%} and the best simpler one ({rival}) in "
+        f"{others[rival]:.0%}"
+    )
+    if p_value > 0.05:
+        return None, f"No clear difference: {measured} (p = {p_value:.2g}, sign test)."
+    if gained > lost:
+        return True, f"Adaptation helps: {measured} (p = {p_value:.2g}, sign test)."
+    return False, (
+        f"Adaptation does not help: {measured} (p = {p_value:.2g}, sign test). Use the simpler one."
+    )
+
+
+def _verdict_without(
+    scores: dict[str, float], shift_p_value: float | None
+) -> tuple[bool | None, str]:
+    others = {name: score for name, score in scores.items() if name != ADAPTED}
+    if shift_p_value is not None and shift_p_value > 0.05:
+        return False, (
+            "Adaptation is not needed: the two tables do not differ measurably "
+            f"(p = {shift_p_value:.2g}). {_ADVICE}"
+        )
+    rival = max(others, key=lambda name: others[name])
+    measured = (
+        "by way of the predicted target labels, the labels of held-out source rows come back in "
+        f"{scores[ADAPTED]:.0%} with adaptation and in {others[rival]:.0%} without ({rival})"
+    )
+    if scores[ADAPTED] > others[rival]:
+        return True, f"Adaptation seems to help: {measured}. {_ADVICE}"
+    return None, f"There is no sign that adaptation helps: {measured}. {_ADVICE}"

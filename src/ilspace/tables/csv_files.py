@@ -1,0 +1,198 @@
+"""Tables in text files: find out how one is written, and read it."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import itertools
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from ilspace.tables.columns import is_called_identifier
+from ilspace.tables.errors import TableError
+from ilspace.tables.values import as_numbers, check_names, has_fractions
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SEPARATORS = (",", ";", "\t", "|")
+
+_SAMPLE = 2**20
+"""Bytes of a file that are looked at before it is read."""
+
+_SAMPLE_ROWS = 200
+"""Rows of it that are."""
+
+GAPS = (
+    *("", "?", "None", "none", "null", "NULL", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>"),
+    *("nan", "NaN", "NAN", "-nan", "-NaN"),
+)
+"""What stands for a gap, but in columns that are kept as they are written."""
+
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+_LEADING_ZERO = re.compile(r"0\d+")
+
+
+@dataclass(frozen=True)
+class _Dialect:
+    """How a text file is written.
+
+    Attributes
+    ----------
+    separator, decimal : str
+        Between columns, and in numbers.
+    names : tuple of str
+        The columns.
+    texts : tuple of str
+        Columns of digits that are no numbers, such as 007.
+    """
+
+    separator: str
+    decimal: str
+    names: tuple[str, ...]
+    texts: tuple[str, ...]
+
+
+def csv_blocks(
+    stream: BinaryIO, name: str, *, texts: Sequence[str], n_rows: int | None
+) -> Iterator[pd.DataFrame]:
+    """Read a text file.
+
+    Parameters
+    ----------
+    stream : file
+        Bytes, at the beginning.
+    name : str
+        What to call it.
+    texts : sequence of str
+        Columns to keep as they are written.
+    n_rows : int or None
+        Most rows of a block; None for the whole file.
+
+    Yields
+    ------
+    DataFrame
+        Some rows.
+    """
+    import pandas as pd
+
+    dialect = _dialect(stream.read(_SAMPLE), name)
+    stream.seek(0)
+    # Whether a column identifies rows is known once all of it is seen; by then 0012 would be 12.
+    doubtful = [each for each in dialect.names if n_rows is None and is_called_identifier(each)]
+    kept = {*texts, *dialect.texts, *doubtful}.intersection(dialect.names)
+    options: dict[str, Any] = {
+        "sep": dialect.separator,
+        "decimal": dialect.decimal,
+        "header": 0,
+        "names": list(dialect.names),
+        "encoding": "utf-8-sig",
+        "dtype": dict.fromkeys(kept, str),
+        "keep_default_na": False,
+        "na_values": {each: [*GAPS] for each in dialect.names if each not in kept},
+        "skipinitialspace": True,
+        "low_memory": False,
+        "index_col": False,
+    }
+    if n_rows is None:
+        table = _stripped(pd.read_csv(stream, **options), kept)
+        for each in {*doubtful}.difference(texts):
+            table[each] = _as_written_or_numbers(table[each])
+        yield table
+        return
+    with pd.read_csv(stream, chunksize=n_rows, **options) as blocks:
+        for block in blocks:
+            yield _stripped(block, kept)
+
+
+def _stripped(table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
+    """Texts without spaces around them; a line that ends early has empty ones."""
+    texts = {each: table[each].fillna("").str.strip().astype(object) for each in names}
+    return table.assign(**texts)
+
+
+def _as_written_or_numbers(column: pd.Series) -> pd.Series:
+    """Texts of a column that may identify rows; its numbers, if it does not."""
+    import pandas as pd
+
+    gaps = column.isin(GAPS)
+    numbers = pd.Series(as_numbers(column.mask(gaps)), index=column.index)
+    are_numbers = numbers.notna().sum() == (~gaps).sum()
+    if are_numbers and (not column.is_unique or has_fractions(numbers)):
+        return numbers
+    return column.mask(gaps)
+
+
+def _dialect(sample: bytes, name: str) -> _Dialect:
+    """Find out how a text is written, from its beginning."""
+    rows, separator = _first_rows(_text(sample, name), is_whole=len(sample) < _SAMPLE)
+    if not rows or not any(each.strip() for each in rows[0]):
+        raise TableError(
+            f"{name} must begin with a line of column names, but "
+            f"{'begins with an empty line' if len(rows) > 1 else 'is empty'}: check the file."
+        )
+    # a column of row numbers often has no name
+    names = tuple(each.strip() or f"Unnamed: {i}" for i, each in enumerate(rows.pop(0)))
+    check_names(names, name)
+    if all(map(_is_number, names)) and names != tuple(map(str, range(len(names)))):
+        raise TableError(
+            f"{name} must begin with a line of column names, but begins with numbers: add a line "
+            "of names."
+        )
+    if rows and any(each.strip() for each in rows[0][len(names) :]):
+        raise TableError(
+            f"{name} must have as many names in the first line as entries in the second, but has "
+            f"{len(names)} names and {len(rows[0])} entries: mend the first line."
+        )
+    entries = list(zip(*(row for row in rows if len(row) == len(names)), strict=True))
+    commas = separator != "," and any(
+        _DECIMAL_COMMA.fullmatch(each.strip()) for column in entries for each in column
+    )
+    texts = tuple(
+        column_name
+        for column_name, column in zip(names, entries, strict=False)
+        if any(_LEADING_ZERO.fullmatch(each.strip()) for each in column)
+    )
+    return _Dialect(separator, "," if commas else ".", names, texts)
+
+
+def _text(sample: bytes, name: str) -> str:
+    if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        raise TableError(f"{name} must be UTF-8, but is UTF-16: save it as UTF-8.")
+    if b"\0" in sample:
+        raise TableError(
+            f"{name} must be CSV, Parquet, NPZ or MAT, but holds other binary data: check the path."
+        )
+    # incremental, as the sample may end within a character
+    return codecs.getincrementaldecoder("utf-8-sig")().decode(sample)
+
+
+def _first_rows(text: str, *, is_whole: bool) -> tuple[list[list[str]], str]:
+    """The first rows, and the separator that makes most columns, as many in each row."""
+
+    def rows(separator: str) -> Iterator[list[str]]:
+        stream = io.StringIO(text, newline="")
+        return csv.reader(stream, delimiter=separator, skipinitialspace=True)
+
+    def columns(separator: str) -> tuple[bool, int]:
+        widths = [len(row) for row in itertools.islice(rows(separator), 20)]
+        # rows may end early, or a last one be cut off
+        agree = widths.count(widths[0]) > len(widths) / 2 if widths else False
+        return agree and widths[0] > 1, widths[0] if widths else 0
+
+    separator = max(SEPARATORS, key=columns)
+    first = list(itertools.islice(rows(separator), _SAMPLE_ROWS + 1))
+    if len(first) <= _SAMPLE_ROWS and not is_whole:
+        first = first[:-1]  # the last one may be cut off
+    return first, separator
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,167 @@
+"""What there is to know about an adaptation, gathered for the summary and the report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ilspace.backend import spectral_map
+from ilspace.tables.comparison import Comparison, compare
+from ilspace.tables.shift import Shift, measure_shift
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+    from ilspace.tables.classifier import TableClassifier
+
+N_DIRECTIONS = 5
+N_FEATURES = 5
+
+
+@dataclass(frozen=True)
+class Direction:
+    """A principal direction of the latent space, as the target's columns make it.
+
+    Attributes
+    ----------
+    share : float
+        Of the variance of the target rows in the latent space.
+    features : tuple of (str, float)
+        Columns that weigh most, and their weights; all squared weights together are 1.
+    """
+
+    share: float
+    features: tuple[tuple[str, float], ...]
+
+
+@dataclass(frozen=True)
+class Diagnosis:
+    """What there is to know about an adaptation.
+
+    Attributes
+    ----------
+    comparison : Comparison
+        Beside simpler classifiers.
+    shift_before : Shift or None
+        Between the tables as they are; None where they share no columns.
+    shift_after : Shift
+        In the latent space.
+    source_balance, target_balance : dict of str to float
+        Share of each class among the labels of the source, and among the predictions.
+    directions : tuple of Direction
+        The leading ones.
+    """
+
+    comparison: Comparison
+    shift_before: Shift | None
+    shift_after: Shift
+    source_balance: dict[str, float]
+    target_balance: dict[str, float]
+    directions: tuple[Direction, ...]
+
+
+def diagnose(
+    model: TableClassifier,
+    source: pd.DataFrame,
+    y: np.ndarray,
+    *,
+    target: pd.DataFrame,
+    yt: np.ndarray | None,
+    predicted: np.ndarray,
+    on_step: Callable[[int, int], object] | None = None,
+) -> Diagnosis:
+    """Gather what there is to know.
+
+    Parameters
+    ----------
+    model : TableClassifier
+        Fitted to these tables.
+    source : DataFrame
+        The table of the source.
+    y : ndarray of shape (n,)
+        Its labels.
+    target : DataFrame
+        The table of the target.
+    yt : ndarray of shape (nt,) or None
+        Its labels, None for a row without; None if no row has one.
+    predicted : ndarray of shape (n_target,)
+        Labels that the target rows were given.
+    on_step : callable, optional
+        Called with the number of classifiers compared, and of all.
+
+    Returns
+    -------
+    Diagnosis
+        All of it.
+    """
+    before, after = _shifts(model, source, target)
+    comparison = compare(
+        model,
+        source,
+        y,
+        target=target,
+        yt=yt,
+        shift_p_value=None if before is None else before.mmd_p_value,
+        on_step=on_step,
+    )
+    return Diagnosis(
+        comparison,
+        before,
+        after,
+        _balance(y, model.classes_),
+        _balance(predicted, model.classes_),
+        leading_directions(model, target),
+    )
+
+
+def _shifts(model, source: pd.DataFrame, target: pd.DataFrame) -> tuple[Shift | None, Shift]:
+    """Shift before and after, of rows that no fit has drawn together, if some were held out."""
+    estimator = model.estimator_
+    if model.holdout_rows_ is not None:
+        source, estimator = source.iloc[model.holdout_rows_], model.holdout_estimator_
+    rows, target_rows = model.encode(source, "source"), model.encode(target)
+    before = None
+    if model.plan_.are_shared:
+        before = measure_shift(rows, model.source_encoder_.encode(target))
+    latent = estimator.transform(rows, "source"), estimator.transform(target_rows)
+    return before, measure_shift(*latent)
+
+
+def _balance(labels: np.ndarray, classes: np.ndarray) -> dict[str, float]:
+    return {str(each): float(np.mean(labels == each)) for each in classes}
+
+
+def leading_directions(model: TableClassifier, target: pd.DataFrame) -> tuple[Direction, ...]:
+    """Principal directions of the target rows in the latent space, and what they are made of.
+
+    Parameters
+    ----------
+    model : TableClassifier
+        Fitted.
+    target : DataFrame
+        Rows of the target.
+
+    Returns
+    -------
+    tuple of Direction
+        Those of the largest variance first.
+    """
+    latent = model.transform(target)
+    latent = latent - latent.mean(axis=0)
+    _, sizes, axes = np.linalg.svd(latent, full_matrices=False)
+    shares = sizes**2 / max(float(np.sum(sizes**2)), np.finfo(float).tiny)
+    to_latent = model.estimator_.target_projection_ @ spectral_map(
+        model.estimator_.metric_, np.sqrt
+    )
+    names = model.target_encoder_.names
+    directions = []
+    for share, axis in zip(shares[:N_DIRECTIONS], axes, strict=False):
+        weights = to_latent @ axis
+        weights = weights / max(float(np.linalg.norm(weights)), np.finfo(float).tiny)
+        largest = np.argsort(-np.abs(weights))[:N_FEATURES]
+        features = tuple((names[each], float(weights[each])) for each in largest)
+        directions.append(Direction(float(share), features))
+    return tuple(directions)

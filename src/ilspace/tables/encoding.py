@@ -1,0 +1,188 @@
+"""From the columns of a table to the numbers that an estimator takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ilspace.datasets.preprocessing import STEPS
+from ilspace.tables.columns import Column
+from ilspace.tables.errors import TableError
+from ilspace.tables.values import as_numbers, as_table, as_texts, without_giants
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+SCALINGS = ("zscore", "zscore-l2", "sqrt-zscore-l2", "l2-zscore-l2", "l2", "none")
+"""Chains of steps to choose from; `ilspace.datasets.preprocess` says what a step does."""
+
+WIDE = 50
+"""Columns from which on the length of a row says little, so that rows are scaled to length 1."""
+
+_SILENCE = 1e200
+"""What a column without variance is divided by: it says nothing, whatever a further row holds."""
+
+
+@dataclass(frozen=True)
+class TableEncoder:
+    """Turns rows of one domain's tables into numbers, each row by itself.
+
+    A gap in a column of numbers is filled with the mean of the domain, so that after centring it
+    pulls nowhere; a gap in a column of categories is none of them. Categories become 0 and 1, and
+    all those of a column together vary as much as one column of numbers.
+
+    Attributes
+    ----------
+    columns : tuple of Column
+        The features.
+    scaling : str
+        One of `SCALINGS`.
+    fill : ndarray of shape (n_numbers,)
+        What gaps are filled with, for each column of numbers.
+    center, scale : ndarray of shape (n_encoded,)
+        What `zscore` takes off, and divides by.
+    """
+
+    columns: tuple[Column, ...]
+    scaling: str
+    fill: np.ndarray
+    center: np.ndarray
+    scale: np.ndarray
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the encoded columns, numbers first."""
+        numbers = [each.name for each in self.columns if not each.categories]
+        return numbers + [
+            f"{each.name}={category}" for each in self.columns for category in each.categories
+        ]
+
+    def encode(self, table: pd.DataFrame) -> np.ndarray:
+        """Encode rows.
+
+        Parameters
+        ----------
+        table : DataFrame
+            Rows of the domain, with the columns of the encoder in any order, and others.
+
+        Returns
+        -------
+        ndarray of shape (n, n_encoded)
+            In double precision.
+        """
+        table = as_table(table)
+        X = _filled(_numbers(table, self.columns), _indicators(table, self.columns), self.fill)
+        for step in self.scaling.split("-"):
+            X = (X - self.center) / self.scale if step == "zscore" else STEPS[step](X)
+        return X
+
+
+def fit_encoder(
+    table: pd.DataFrame, columns: Sequence[Column], *, scaling: str
+) -> tuple[TableEncoder, np.ndarray]:
+    """Learn from all rows of one domain how to encode them.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The rows.
+    columns : sequence of Column
+        Its features.
+    scaling : str
+        One of `SCALINGS`.
+
+    Returns
+    -------
+    encoder : TableEncoder
+        For these rows, and further ones of the domain.
+    X : ndarray of shape (n, n_encoded)
+        The rows, encoded.
+    """
+    table = as_table(table)
+    numbers, indicators = _numbers(table, columns), _indicators(table, columns)
+    known = ~np.isnan(numbers)
+    fill = np.where(known, numbers, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    X = _filled(numbers, indicators, fill)
+    center, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
+    for step in scaling.split("-"):
+        if step == "zscore":
+            center, scale = X.mean(axis=0), _scale(X, columns, numbers.shape[1])
+            X = (X - center) / scale
+        else:
+            if step == "sqrt" and X.min(initial=0) < 0:
+                raise TableError(
+                    f"The scaling {scaling} needs counts or proportions, but there are negative "
+                    "numbers: choose another scaling."
+                )
+            X = STEPS[step](X)
+    return TableEncoder(tuple(columns), scaling, fill, center, scale), X
+
+
+def default_scaling(tables: Sequence[tuple[pd.DataFrame, Sequence[Column]]]) -> str:
+    """The scaling that is used where none is asked for.
+
+    Parameters
+    ----------
+    tables : sequence of (DataFrame, sequence of Column)
+        Both domains.
+
+    Returns
+    -------
+    str
+        ``"zscore"`` for few columns, ``"zscore-l2"`` for many.
+    """
+    widths = [sum(len(each.categories) or 1 for each in columns) for _, columns in tables]
+    return "zscore-l2" if min(widths) >= WIDE else "zscore"
+
+
+def _scale(X: np.ndarray, columns: Sequence[Column], n_numbers: int) -> np.ndarray:
+    """Standard deviation of each column of numbers, and of each column's categories together."""
+    std = X.std(axis=0)
+    start = n_numbers
+    for column in columns:
+        stop = start + len(column.categories)
+        if stop > start:
+            std[start:stop] = np.sqrt(np.sum(std[start:stop] ** 2))
+            start = stop
+    # the mean of n equal numbers is off by up to n rounding errors, and the deviation follows
+    varies = std > len(X) * np.finfo(float).eps * np.abs(X.mean(axis=0))
+    return np.where(varies, std, _SILENCE)
+
+
+def _filled(numbers: np.ndarray, indicators: np.ndarray, fill: np.ndarray) -> np.ndarray:
+    return np.concatenate([np.where(np.isnan(numbers), fill, numbers), indicators], axis=1)
+
+
+def _numbers(table: pd.DataFrame, columns: Sequence[Column]) -> np.ndarray:
+    names = [each.name for each in columns if not each.categories]
+    _check_columns(table, [each.name for each in columns])
+    chosen = table[names]
+    if all(dtype.kind in "fiub" for dtype in chosen.dtypes):  # at once, as is usual
+        numbers = chosen.to_numpy(dtype=float)
+    else:
+        numbers = np.stack([as_numbers(chosen[name]) for name in names], axis=1)
+    # by rows, so that sums do not depend on how pandas keeps its columns
+    return np.ascontiguousarray(without_giants(numbers))
+
+
+def _indicators(table: pd.DataFrame, columns: Sequence[Column]) -> np.ndarray:
+    blocks = [np.zeros((len(table), 0))]
+    for column in columns:
+        if column.categories:
+            texts = as_texts(table[column.name]).to_numpy()
+            categories = np.array(column.categories, dtype=object)
+            blocks.append((texts[:, None] == categories).astype(float))
+    return np.concatenate(blocks, axis=1)
+
+
+def _check_columns(table: pd.DataFrame, names: Sequence[str]) -> None:
+    missing = sorted(set(names) - set(table.columns))
+    if missing:
+        raise TableError(
+            f"The table must have the column {missing[0]!r} that the model was trained with, but "
+            f"lacks it{f' and {len(missing) - 1} others' if len(missing) > 1 else ''}: add it "
+            "(empty, if its values are unknown)."
+        )

@@ -1,0 +1,90 @@
+"""The labels of two tables."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ilspace.tables.errors import TableError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def take_source_labels(
+    table: pd.DataFrame, label: str, *, name: str
+) -> tuple[pd.DataFrame, np.ndarray]:
+    """Take the labels of the source off its table; rows without one are of no use.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As it was read, labels as text.
+    label : str
+        The column of labels.
+    name : str
+        What to call the table.
+
+    Returns
+    -------
+    table : DataFrame
+        The labelled rows, without that column.
+    y : ndarray of str, shape (n,)
+        Their labels.
+    """
+    if label not in table.columns:
+        raise TableError(
+            f"{name} must have the column {label!r} of labels, but has "
+            f"{', '.join(map(str, table.columns[:10]))}{' …' * (len(table.columns) > 10)}: name "
+            "the right one with --label."
+        )
+    has_label = (table[label] != "").to_numpy()
+    table = table[has_label].reset_index(drop=True)
+    y = table[label].to_numpy().astype(str)
+    if len(np.unique(y)) < 2:
+        raise TableError(
+            f"The column {label!r} of {name} must hold two classes or more, but holds "
+            f"{f'one, {str(y[0])!r}' if len(y) else 'none'}: check the column."
+        )
+    return table.drop(columns=label), y
+
+
+def take_target_labels(
+    table: pd.DataFrame, label: str, *, classes: np.ndarray
+) -> tuple[pd.DataFrame, np.ndarray | None]:
+    """Take the labels of the target off its table, if it has any.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As it was read, labels as text.
+    label : str
+        The column of labels; it may be missing, or have gaps.
+    classes : ndarray of str
+        The classes of the source.
+
+    Returns
+    -------
+    table : DataFrame
+        All rows, without that column.
+    yt : ndarray of object, shape (n,), or None
+        Labels, None for a row without; None if no row has one.
+    """
+    if label not in table.columns:
+        return table, None
+    texts = table[label].to_numpy().astype(str)
+    known = set(classes.tolist())
+    # gaps as other programs write them, unless a class is called so
+    gaps = {"", "nan", "NaN", "NA", "N/A", "None", "null", "?", "-1", "-1.0"} - known
+    # 3.0, which programs make of 3 in a column with gaps, is 3 again
+    whole = {f"{each}.0": each for each in known if f"{each}.0" not in known}
+    yt = np.array([None if each in gaps else whole.get(each, each) for each in texts], dtype=object)
+    unknown = sorted({each for each in yt if each is not None and each not in known})
+    if unknown:
+        raise TableError(
+            f"The labels of the target must be classes of the source ({', '.join(classes[:10])}), "
+            f"but {str(unknown[0])!r} is not: correct or blank it."
+        )
+    table = table.drop(columns=label)
+    return table, None if all(each is None for each in yt) else yt

@@ -1,0 +1,91 @@
+"""Label the rows of a file, a block at a time."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import IO, TYPE_CHECKING
+
+import numpy as np
+
+from ilspace.tables.binary_files import write_out
+from ilspace.tables.classifier import TableClassifier
+from ilspace.tables.reading import read_chunks
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def predictions_table(
+    table: pd.DataFrame, labelled: pd.DataFrame, ids: Sequence[str], *, first: int = 0
+) -> pd.DataFrame:
+    """Put identifiers beside predictions.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Rows as they were read.
+    labelled : DataFrame
+        What :meth:`TableClassifier.label_rows` says of them.
+    ids : sequence of str
+        Columns to hand on; without any, the rows are numbered.
+    first : int, default=0
+        Number of the first row.
+
+    Returns
+    -------
+    DataFrame
+        Identifiers, then ``label``, ``probability``, ``distance`` and ``trusted``.
+    """
+    import pandas as pd
+
+    kept = [each for each in ids if each in table.columns]
+    handed_on = write_out(table[kept].reset_index(drop=True), kept)
+    clashes = {each: f"{each} (given)" for each in handed_on.columns if each in labelled.columns}
+    handed_on = handed_on.rename(columns=clashes)
+    if handed_on.shape[1] == 0:
+        handed_on = pd.DataFrame({"row": np.arange(first + 1, first + 1 + len(labelled))})
+    return pd.concat([handed_on, labelled.reset_index(drop=True)], axis=1)
+
+
+def label_file(
+    model: TableClassifier,
+    path: str | Path,
+    *,
+    output: IO[str],
+    n_rows: int = 10_000,
+    on_rows: Callable[[int], object] | None = None,
+) -> int:
+    """Label the rows of a file without holding all of them.
+
+    Parameters
+    ----------
+    model : TableClassifier
+        Fitted.
+    path : str or Path
+        A table of the target domain, as :func:`~ilspace.tables.read_chunks` reads it.
+    output : file
+        Text, to which the predictions are written as CSV.
+    n_rows : int, default=10000
+        Rows to hold at a time.
+    on_rows : callable, optional
+        Called with the number of rows labelled so far.
+
+    Returns
+    -------
+    int
+        Rows labelled.
+    """
+    done = 0
+    # as written: of categories 1, 2 and x, a block without an x and with a gap makes 1.0 and 2.0
+    categories = [each.name for each in model.plan_.target if each.categories]
+    for block in read_chunks(path, texts=(*model.plan_.ids, *categories), n_rows=n_rows):
+        table = predictions_table(block, model.label_rows(block), model.plan_.ids, first=done)
+        text = io.StringIO()  # whole lines only, should the output be a pipe that closes
+        table.to_csv(text, index=False, header=done == 0, float_format="%.6g")
+        output.write(text.getvalue())
+        done += len(block)
+        if on_rows is not None:
+            on_rows(done)
+    return done

@@ -1,0 +1,179 @@
+"""Read tables from files: whole, or a block of rows at a time."""
+
+from __future__ import annotations
+
+import gzip
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO
+
+from ilspace.tables.binary_files import mat_table, npz_table, parquet_blocks
+from ilspace.tables.csv_files import csv_blocks
+from ilspace.tables.errors import TableError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+STANDARD_INPUT = "-"
+"""Path that stands for the standard input."""
+
+_PIECE = 2**20
+"""Bytes of the standard input that are copied at a time."""
+
+
+def read_table(
+    path: str | Path, *, texts: Sequence[str] = (), label: str | None = None
+) -> pd.DataFrame:
+    """Read a table whole.
+
+    Parameters
+    ----------
+    path : str or Path
+        CSV (also with semicolons, tabs or bars, and gzipped), Parquet (a file, or a folder of
+        them), NPZ or MAT; ``"-"`` for the standard input. What it is is told from its content.
+    texts : sequence of str
+        Columns to keep as they are written, such as identifiers. An empty entry is empty text.
+    label : str, optional
+        One more such column: that of the labels.
+
+    Returns
+    -------
+    DataFrame
+        At least one row. Arrays of NPZ and MAT files have the columns ``x0``, ``x1``, … and, if
+        they have labels, `label`.
+
+    Raises
+    ------
+    TableError
+        In one sentence, whatever is wrong with the file.
+    """
+    import pandas as pd
+
+    blocks = list(read_chunks(path, texts=texts, label=label, n_rows=None))
+    return blocks[0] if len(blocks) == 1 else pd.concat(blocks, ignore_index=True)
+
+
+def read_chunks(
+    path: str | Path,
+    *,
+    texts: Sequence[str] = (),
+    label: str | None = None,
+    n_rows: int | None = 10_000,
+) -> Iterator[pd.DataFrame]:
+    """Read a table in blocks of rows, so that it need not fit into memory.
+
+    Parameters
+    ----------
+    path : str or Path
+        As for :func:`read_table`. NPZ and MAT files are read whole, then cut.
+    texts : sequence of str
+        Columns to keep as they are written.
+    label : str, optional
+        One more such column: that of the labels.
+    n_rows : int or None, default=10000
+        Most rows of a block; None for the whole file.
+
+    Yields
+    ------
+    DataFrame
+        One at least, each with one row at least.
+    """
+    is_empty = True
+    with _refusals(path):
+        for block in _blocks(path, tuple(texts), label, n_rows):
+            if len(block):
+                is_empty = False
+                yield block
+        if is_empty:
+            raise TableError(f"{_named(path)} must have rows, but has none: check the file.")
+
+
+@contextmanager
+def _refusals(path: str | Path) -> Iterator[None]:
+    """Say in one sentence what the readers of four formats raise in many."""
+    import pandas as pd
+
+    name = _named(path)
+    try:
+        yield
+    except (TableError, ImportError):
+        raise
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        raise TableError(f"{name} must be a file, but there is none: check the path.") from None
+    except PermissionError:
+        raise TableError(
+            f"{name} must be readable, but this user may not read it: change its permissions."
+        ) from None
+    except UnicodeDecodeError as error:
+        raise TableError(
+            f"{name} must be UTF-8, but has the byte 0x{error.object[error.start]:02x}, which is "
+            "not: save it as UTF-8, or convert it with iconv."
+        ) from None
+    except pd.errors.ParserError as error:
+        reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
+        raise TableError(
+            f"{name} must have as many entries in each line as columns, but has not ({reason}): "
+            "mend that line."
+        ) from None
+    except Exception as error:  # on broken files the libraries raise all kinds
+        reason = " ".join(str(error).split())[:200] or type(error).__name__
+        raise TableError(
+            f"{name} cannot be read ({reason}): replace it with an intact file."
+        ) from error
+
+
+def _named(path: str | Path) -> str:
+    return "The standard input" if str(path) == STANDARD_INPUT else str(path)
+
+
+def _blocks(
+    path: str | Path, texts: tuple[str, ...], label: str | None, n_rows: int | None
+) -> Iterator[pd.DataFrame]:
+    name = _named(path)
+    if str(path) == STANDARD_INPUT:
+        with tempfile.TemporaryFile() as copy:  # formats are told, and some read, by seeking
+            for piece in iter(lambda: sys.stdin.buffer.read(_PIECE), b""):
+                copy.write(piece)
+            copy.seek(0)
+            yield from _blocks_of(copy, name, texts, label, n_rows)
+        return
+    path = Path(path)
+    files = [path]
+    if path.is_dir():
+        files = sorted(each for each in path.rglob("*.parquet") if each.is_file())
+        if not files:
+            raise TableError(
+                f"The folder {path} must hold Parquet files, but has none: name a file, or another "
+                "folder."
+            )
+    for file in files:
+        with file.open("rb") as stream:
+            yield from _blocks_of(stream, str(file), texts, label, n_rows)
+
+
+def _blocks_of(
+    stream: BinaryIO, name: str, texts: tuple[str, ...], label: str | None, n_rows: int | None
+) -> Iterator[pd.DataFrame]:
+    """Tell the format from the first bytes, as names lie and the standard input has none."""
+    start = stream.read(128)
+    stream.seek(0)
+    texts = texts if label is None else (*texts, label)
+    if start.startswith(b"PAR1"):
+        yield from parquet_blocks(stream, name, texts=texts, n_rows=n_rows)
+    elif start.startswith(b"PK\x03\x04"):
+        yield from _cut(npz_table(stream, name, label=label), n_rows)
+    elif start.startswith((b"MATLAB 5.0", b"MATLAB 7.3")):
+        yield from _cut(mat_table(stream, name, label=label), n_rows)
+    elif start.startswith(b"\x1f\x8b"):
+        with gzip.GzipFile(fileobj=stream) as text:
+            yield from csv_blocks(text, name, texts=texts, n_rows=n_rows)  # type: ignore[arg-type]
+    else:
+        yield from csv_blocks(stream, name, texts=texts, n_rows=n_rows)
+
+
+def _cut(table: pd.DataFrame, n_rows: int | None) -> Iterator[pd.DataFrame]:
+    for top in range(0, len(table), n_rows or max(1, len(table))):
+        yield table.iloc[top : top + (n_rows or len(table))].reset_index(drop=True)

@@ -1,0 +1,333 @@
+"""A page about one adaptation, to look at."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import plotly.graph_objects as go
+from plotly.colors import sample_colorscale
+from sklearn.decomposition import PCA
+
+from ilspace.pages import Section, chart, escaped, plain_table, render_page
+
+if TYPE_CHECKING:
+    from ilspace.tables.job import Adaptation
+
+MOST_POINTS = 2000
+"""Points of each table in a scatter plot."""
+
+MOST_COLOURS = 20
+"""Classes whose colours are told in the legend."""
+
+_MEASURES = {
+    "stein": "covariances (Stein divergence a dimension; 0: equal)",
+    "mmd": "distributions (squared MMD; 0: equal)",
+    "mmd_p_value": "p-value of the MMD (small: they differ)",
+    "a_distance": "proxy A-distance (0: nobody can tell the tables apart, 2: easily)",
+}
+
+
+def report_page(adaptation: Adaptation, summary: dict[str, Any]) -> str:
+    """Make the page.
+
+    Parameters
+    ----------
+    adaptation : Adaptation
+        The job.
+    summary : dict
+        What the summary says of it.
+
+    Returns
+    -------
+    str
+        HTML that needs nothing from the network.
+    """
+    sections = [
+        _should_i_adapt(summary),
+        _predictions(adaptation, summary),
+        _latent_space(adaptation),
+        _convergence(adaptation, summary),
+        _directions(adaptation),
+    ]
+    if summary["selection"] is not None:
+        sections.append(_selection(summary["selection"]))
+    sections.append(_what_was_done(summary))
+    source, target = summary["source"], summary["target"]
+    labelled = f", {target['labelled']} of them labelled" if target["labelled"] else ""
+    introduction = (
+        f'<p class="verdict">{escaped(summary["verdict"])}</p>'
+        f"<p>Learned from {source['rows']} labelled source rows ({source['columns']} columns); "
+        f"labelled {target['rows']} target rows ({target['columns']} columns{labelled}); "
+        f"{summary['trusted']['share']:.0%} of the predictions are trusted.</p>"
+    )
+    return render_page("Adaptation report", sections, introduction=introduction)
+
+
+def _should_i_adapt(summary: dict[str, Any]) -> Section:
+    comparison = summary["comparison"]
+    what = {
+        "target labels": (
+            f"Accuracy on the {comparison['rows']} labelled target rows, each predicted without "
+            "its own label."
+        ),
+        "circular validation": (
+            "No target row has a label, or too few have. So a model labels the target, a second "
+            "one learns from these labels and labels the source again; shown is how often the "
+            "true label of a held-out source row comes back. This is an indication, no proof."
+        ),
+        "nothing": "No other classifier could be judged.",
+    }[comparison["judged_by"]]
+    scores = plain_table(
+        ["classifier", "share of right rows"],
+        [[name, f"{score:.1%}"] for name, score in comparison["scores"].items()],
+        caption=what,
+    )
+    before, after = summary["shift"]["before"], summary["shift"]["after"]
+    rows = [
+        [text, None if before is None else before[name], after[name]]
+        for name, text in _MEASURES.items()
+    ]
+    shift = plain_table(
+        ["difference between the tables", "before", "after"],
+        rows,
+        caption="Source rows that were held out against target rows, before and after adaptation.",
+    )
+    return Section(
+        "adapt-at-all",
+        "Should I adapt at all?",
+        scores + shift,
+    )
+
+
+def _predictions(adaptation: Adaptation, summary: dict[str, Any]) -> Section:
+    balance = summary["balance"]
+    shares = go.Figure()
+    for name, values in (
+        ("source labels", balance["source"]),
+        ("predictions", balance["predicted"]),
+    ):
+        shares.add_bar(
+            name=name,
+            x=[escaped(each) for each in values],
+            y=[round(100 * each, 2) for each in values.values()],
+        )
+    shares.update_layout(barmode="group", yaxis_title="share in %", xaxis_type="category")
+    largest = max(
+        balance["source"],
+        key=lambda each: abs(balance["source"][each] - balance["predicted"][each]),
+    )
+    sure = go.Figure()
+    trusted = adaptation.labelled["trusted"].to_numpy()
+    probability = adaptation.labelled["probability"].to_numpy()
+    for name, part in (("trusted", trusted), ("not trusted", ~trusted)):
+        counts, edges = np.histogram(probability[part], bins=20, range=(0, 1))
+        sure.add_bar(name=name, x=((edges[1:] + edges[:-1]) / 2).tolist(), y=counts.tolist())
+    sure.update_layout(
+        barmode="stack", xaxis_title="probability of the predicted class", yaxis_title="rows"
+    )
+    body = (
+        "<p>A class whose share among the predictions is far from its share in the source is "
+        "either rarer or more frequent in the target, or predicted wrongly. Farthest off: "
+        f"{escaped(largest)}, {balance['source'][largest]:.0%} of the source and "
+        f"{balance['predicted'][largest]:.0%} of the predictions.</p>"
+        + chart(shares, "Share of each class among source labels and predictions", height=340)
+        + f"<p>{escaped(_trust_in_words(summary))}</p>"
+        + chart(sure, "How many predictions have which probability", height=340)
+    )
+    return Section("predictions", "The predictions", body)
+
+
+def _trust_in_words(summary: dict[str, Any]) -> str:
+    trusted, accuracy = summary["trusted"], summary["held_out_source_accuracy"]
+    if accuracy is None:
+        return "No source rows could be held out, so that all predictions count as trusted."
+    if trusted["least_probability"] is None:
+        return (
+            f"On held-out source rows {accuracy:.0%} were right, and no confidence was enough for "
+            "the accuracy that trust asks for: no prediction is trusted."
+        )
+    return (
+        f"On held-out source rows {accuracy:.0%} were right. A prediction is trusted if its "
+        f"probability is at least {trusted['least_probability']:.2f}, which held-out source rows "
+        "needed to be right as often as trust asks for, and if it is no farther from labelled rows "
+        f"than 99 % of these ({trusted['largest_distance']:.3g}). Target rows may do worse. "
+        "Probabilities rank the rows; they are not calibrated."
+    )
+
+
+def _latent_space(adaptation: Adaptation) -> Section:
+    model = adaptation.model
+    rng = np.random.default_rng(0)
+    kept = [
+        np.sort(rng.permutation(len(table))[:MOST_POINTS])
+        for table in (adaptation.source, adaptation.target)
+    ]
+    source, target = adaptation.source.iloc[kept[0]], adaptation.target.iloc[kept[1]]
+    views = {"after": (model.transform(source, "source"), model.transform(target))}
+    if model.plan_.are_shared:
+        views["before"] = (
+            model.encode(source, "source"),
+            model.source_encoder_.encode(target),
+        )
+    y = adaptation.y[kept[0]]
+    labelled = adaptation.labelled.iloc[kept[1]]
+    hover = [
+        [f"source, {_shown(each)}" for each in y],
+        [
+            f"target, {_shown(label)}, probability {probability:.2f}"
+            f"{'' if trusted else ', not trusted'}"
+            for label, probability, trusted in zip(
+                labelled["label"], labelled["probability"], labelled["trusted"], strict=True
+            )
+        ],
+    ]
+    codes = [np.searchsorted(model.classes_, each) for each in (y, labelled["label"].to_numpy())]
+    parts = []
+    for when in ("before", "after"):
+        if when in views:
+            sure = labelled["probability"].to_numpy()
+            figure = _scatter(views[when], codes, hover, sure, n_classes=len(model.classes_))
+            _add_legend(figure, model.classes_)
+            parts.append(f"<h3>{when.capitalize()} adaptation</h3>")
+            parts.append(chart(figure, f"Source and target rows {when} adaptation, in a plane"))
+    thinned = [
+        f"{len(rows)} of {len(table)} {name} rows"
+        for rows, table, name in zip(
+            kept, (adaptation.source, adaptation.target), ("source", "target"), strict=True
+        )
+        if len(rows) < len(table)
+    ]
+    note = (
+        "<p>The plane of the two directions in which the source rows vary most. A colour is a "
+        "class: the label of a source row (circle), the prediction for a target row (cross, the "
+        "fainter the less sure). Hover for details; click the legend to hide a table."
+        + (f" Points are thinned: {escaped(' and '.join(thinned))} are shown." if thinned else "")
+        + "</p>"
+    )
+    return Section("latent-space", "The latent space, before and after", note + "".join(parts))
+
+
+def _scatter(rows, codes, hover, probability: np.ndarray, *, n_classes: int) -> go.Figure:
+    figure = go.Figure()
+    plane = PCA(min(2, *rows[0].shape)).fit(rows[0])
+    for name, each, colour, text, symbol in zip(
+        ("source", "target"), rows, codes, hover, ("circle", "x"), strict=True
+    ):
+        places = plane.transform(each)
+        places = np.pad(places, ((0, 0), (0, 2 - places.shape[1])))
+        figure.add_scatter(
+            x=[float(f"{value:.4g}") for value in places[:, 0]],
+            y=[float(f"{value:.4g}") for value in places[:, 1]],
+            mode="markers",
+            name=name,
+            marker={
+                "symbol": symbol,
+                "size": 6,
+                "color": colour.tolist(),
+                "colorscale": "Turbo",
+                "cmin": 0,
+                "cmax": n_classes - 1,
+                "opacity": (0.3 + 0.7 * probability).round(2).tolist() if name == "target" else 0.9,
+            },
+            text=text,
+            hoverinfo="text",
+        )
+    figure.update_layout(legend={"orientation": "h"})
+    return figure
+
+
+def _shown(name: object, most: int = 40) -> str:
+    """A class as it is written in a chart, where some HTML would be taken for such."""
+    text = str(name)
+    return escaped(text if len(text) <= most else f"{text[:most]}…")
+
+
+def _add_legend(figure: go.Figure, classes: np.ndarray) -> None:
+    """Say which colour is which class, where that can be told by eye."""
+    if len(classes) > MOST_COLOURS:
+        return
+    colours = sample_colorscale("Turbo", np.linspace(0, 1, len(classes)).tolist())
+    for name, colour in zip(classes, colours, strict=True):
+        figure.add_scatter(
+            x=[None],
+            y=[None],
+            mode="markers",
+            name=_shown(name),
+            marker={"symbol": "square", "size": 8, "color": colour},
+        )
+
+
+def _convergence(adaptation: Adaptation, summary: dict[str, Any]) -> Section:
+    history = adaptation.model.estimator_.solution_.history
+    figure = go.Figure()
+    figure.add_scatter(y=[float(f"{each.value:.6g}") for each in history], name="objective")
+    figure.update_layout(xaxis_title="iteration", yaxis_title="objective")
+    ended = summary["optimization"]
+    body = (
+        f"<p>Stopped after {ended['iterations']} iterations: {escaped(ended['reason'])} "
+        f"({escaped(ended['status'])}).</p>"
+        + chart(figure, "The objective falls over the iterations", height=340)
+    )
+    return Section("convergence", "Convergence", body)
+
+
+def _directions(adaptation: Adaptation) -> Section:
+    rows = [
+        [
+            f"{i + 1}",
+            f"{each.share:.0%}",
+            ", ".join(f"{name} ({weight:+.2f})" for name, weight in each.features),
+        ]
+        for i, each in enumerate(adaptation.diagnosis.directions)
+    ]
+    table = plain_table(
+        ["direction", "share of variance", "columns that weigh most"],
+        rows,
+        caption=(
+            "Principal directions of the target rows in the latent space. Weights are of scaled "
+            "columns; a sign says only which columns go together."
+        ),
+    )
+    return Section("directions", "What the latent space looks at", table)
+
+
+def _selection(selection: dict[str, Any]) -> Section:
+    settings = selection["settings"]
+    criteria = [
+        name for name in settings[0] if name not in ("parameters", "seconds", "error", "choice")
+    ]
+    rows = [
+        [
+            ", ".join(f"{name} = {value}" for name, value in each["parameters"].items())
+            + (" (chosen)" if each["parameters"] == selection["chosen"] else ""),
+            *(each[name] for name in criteria),
+        ]
+        for each in settings
+    ]
+    table = plain_table(
+        ["setting", *criteria],
+        rows,
+        caption="Criteria that see no target label; greater is better in each.",
+    )
+    return Section("selection", "How the parameters were chosen", table)
+
+
+def _what_was_done(summary: dict[str, Any]) -> Section:
+    rows = [
+        ["setting", summary["setting"]],
+        [
+            "columns",
+            "matched by name" if summary["columns_are_shared"] else "different in the two tables",
+        ],
+        ["identifiers", ", ".join(summary["identifiers"]) or "none"],
+        ["gaps", "filled with the mean of the column in its own table; no category for a text"],
+        ["scaling", f"{summary['scaling']}, each table by itself"],
+        ["parameters", json.dumps(summary["parameters"])],
+        ["versions", ", ".join(f"{k} {v}" for k, v in summary["versions"].items())],
+        ["time", f"{summary['seconds']:.1f} s"],
+    ]
+    notes = "".join(f"<li>{escaped(each)}</li>" for each in summary["notes"])
+    body = plain_table(["what", "how"], rows) + (f"<p>Notes:</p><ul>{notes}</ul>" if notes else "")
+    return Section("what-was-done", "What was done", body)

@@ -1,0 +1,80 @@
+"""How far predictions can be trusted, learned from rows whose labels were held out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+FEWEST_ROWS = 10
+"""Held-out rows that a confidence must be backed by."""
+
+FARTHEST = 0.99
+"""Share of the held-out rows that lie within the largest distance trusted."""
+
+
+@dataclass(frozen=True)
+class Trust:
+    """Which predictions to trust.
+
+    Attributes
+    ----------
+    confidence : float
+        Least probability of the predicted class; above 1 where none is high enough.
+    distance : float
+        Largest distance to a labelled row.
+    """
+
+    confidence: float
+    distance: float
+
+    def __call__(self, probability: np.ndarray, distance: np.ndarray) -> np.ndarray:
+        """Tell which predictions to trust.
+
+        Parameters
+        ----------
+        probability, distance : ndarray of shape (n,)
+            Of the predicted class, and to the nearest labelled row.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            True for those within both bounds.
+        """
+        return (probability >= self.confidence) & (distance <= self.distance)
+
+
+def learn_trust(
+    probability: np.ndarray, distance: np.ndarray, *, is_right: np.ndarray, accuracy: float
+) -> Trust:
+    """Find the bounds within which held-out rows were predicted well.
+
+    Parameters
+    ----------
+    probability, distance : ndarray of shape (n,)
+        Of held-out rows: of the predicted class, and to the nearest labelled row.
+    is_right : ndarray of bool, shape (n,)
+        Whether the prediction was right.
+    accuracy : float
+        Share of right ones to reach among those that are trusted.
+
+    Returns
+    -------
+    Trust
+        The widest such bounds.
+    """
+    farthest = float(np.quantile(distance, FARTHEST))
+    order = np.argsort(-probability, kind="stable")
+    ranked = probability[order]
+    shares = np.cumsum(is_right[order]) / np.arange(1, len(order) + 1)
+    # equal confidences are trusted together, so only the last of them may end the range
+    is_last = np.append(ranked[1:] < ranked[:-1], True)
+    fewest = min(FEWEST_ROWS, len(order))
+    enough = np.flatnonzero(
+        (shares >= accuracy) & is_last & (np.arange(1, len(order) + 1) >= fewest)
+    )
+    if len(enough) == 0:
+        return Trust(np.inf, farthest)
+    if enough[-1] == len(order) - 1:
+        return Trust(0.0, farthest)
+    return Trust(float(ranked[enough[-1]]), farthest)

@@ -1,0 +1,151 @@
+"""Entries of a column: as numbers, as texts, and which of them they are."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ilspace.tables.errors import TableError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+LARGEST = 1e100
+"""Numbers beyond are taken for gaps, as infinity is: their squares could not be added up."""
+
+
+def has_fractions(column: pd.Series) -> bool:
+    """Tell whether a column measures something, as whole numbers need not.
+
+    Parameters
+    ----------
+    column : Series
+        Of any type.
+
+    Returns
+    -------
+    bool
+        True for numbers that are not all whole.
+    """
+    return column.dtype.kind == "f" and bool((column.dropna() % 1 != 0).any())
+
+
+def is_text(column: pd.Series) -> bool:
+    """Tell texts from numbers and dates.
+
+    Parameters
+    ----------
+    column : Series
+        Of any type.
+
+    Returns
+    -------
+    bool
+        True for texts and categories; False for booleans, which are 0 and 1.
+    """
+    from pandas.api import types
+
+    if types.is_numeric_dtype(column) or types.is_datetime64_any_dtype(column):
+        return False
+    # with gaps these are objects
+    return types.infer_dtype(column, skipna=True) not in ("boolean", "decimal")
+
+
+def as_table(table: pd.DataFrame) -> pd.DataFrame:
+    """A table whose columns have texts for names.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Columns may be numbered.
+
+    Returns
+    -------
+    DataFrame
+        The same, or one with names.
+    """
+    if not hasattr(table, "columns"):
+        raise TypeError(
+            f"A table must be a pandas DataFrame, but is a {type(table).__name__}: wrap it as "
+            "pandas.DataFrame(rows)."
+        )
+    names = [str(each) for each in table.columns]
+    check_names(names, "the table")
+    return table if names == list(table.columns) else table.set_axis(names, axis=1)
+
+
+def check_names(names: Sequence[str], table: str) -> None:
+    """Refuse two columns of one name.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Of the columns.
+    table : str
+        What to call the table.
+    """
+    if len(set(names)) < len(names):
+        name, count = Counter(names).most_common(1)[0]
+        raise TableError(
+            f"The columns of {table} must have different names, but {name!r} occurs {count} times: "
+            "rename them."
+        )
+
+
+def as_numbers(column: pd.Series) -> np.ndarray:
+    """Numbers of a column, NaN where there is none.
+
+    Parameters
+    ----------
+    column : Series
+        Numbers, booleans, or texts of numbers.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        In double precision; infinity counts as a gap, and so do numbers beyond `LARGEST`.
+    """
+    import pandas as pd
+
+    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    return without_giants(numbers)
+
+
+def without_giants(numbers: np.ndarray) -> np.ndarray:
+    """Numbers that can be calculated with, NaN for others.
+
+    Parameters
+    ----------
+    numbers : ndarray
+        In double precision.
+
+    Returns
+    -------
+    ndarray
+        Of the same shape.
+    """
+    return np.where(np.abs(numbers) <= LARGEST, numbers, np.nan)
+
+
+def as_texts(column: pd.Series) -> pd.Series:
+    """Texts of a column, None where there is none.
+
+    Parameters
+    ----------
+    column : Series
+        Of any type.
+
+    Returns
+    -------
+    Series of object
+        Without spaces around; an empty text is none.
+    """
+    import pandas as pd
+
+    known = column.notna().to_numpy()
+    texts = np.full(len(column), None, dtype=object)
+    texts[known] = [str(each).strip() or None for each in column[known]]
+    return pd.Series(texts, index=column.index, dtype=object)

@@ -1,0 +1,389 @@
+"""``ilspace adapt`` as a user meets it: files, words, exit codes; and what interrupts it."""
+
+import csv
+import json
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+import pandas as pd
+import pytest
+from rich.progress import Progress
+from tables.small_tables import NUMBERS, small_tables, write_csv
+from typer.testing import CliRunner
+
+from ilspace import TableClassifier
+from ilspace.cli.app import app
+from ilspace.tables import TableError, read_table
+
+TABLES = small_tables()
+FILES = ["model.safetensors", "predictions.csv", "report.html", "summary.json"]
+COMMAND = [sys.executable, "-m", "ilspace.cli", "adapt"]
+SINGLE = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
+
+
+def run(*arguments, stdin=None):
+    return CliRunner().invoke(app, ["adapt", *map(str, arguments)], input=stdin)
+
+
+def adapted(folder, source, target, *options):
+    result = run(source, target, "--label", "class", "-o", folder / "out", *options)
+    assert result.exit_code == 0, result.output
+    with open(folder / "out" / "predictions.csv", newline="", encoding="utf-8") as stream:
+        return result, list(csv.DictReader(stream))
+
+
+def library_labels(source, target, yt=None, **options):
+    y = source["class"].to_numpy().astype(str)
+    model = TableClassifier(**options).fit(source.drop(columns="class"), y, target, yt)
+    return model.predict(target).tolist()
+
+
+@pytest.fixture(scope="module")
+def first(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("adapt")
+    return folder, *adapted(folder, *write_csv(folder, TABLES))
+
+
+# -- labels are those of the library --------------------------------------------------------------
+
+
+def test_labels_are_those_of_the_library(first):
+    _, _, rows = first
+    assert list(rows[0]) == ["sample", "label", "probability", "distance", "trusted"]
+    assert [each["sample"] for each in rows] == TABLES.target["sample"].tolist()
+    assert [each["label"] for each in rows] == library_labels(TABLES.source, TABLES.target)
+
+
+def test_nothing_on_standard_output_but_what_was_asked_for(first):
+    folder, result, _ = first
+    assert result.stdout == ""
+    assert "Note: Taken for identifiers: sample." in result.stderr
+    assert "Held-out source rows" in result.stderr
+    assert str(folder / "out" / "report.html") in result.stderr
+
+
+def test_json_is_the_summary_quiet_is_silent_and_a_seed_repeats(first, tmp_path):
+    folder, _, rows = first
+    paths = folder / "source.csv", folder / "target.csv"
+    result, again = adapted(tmp_path, *paths, "--json", "--quiet", "--seed", "0")
+    assert result.stderr == ""
+    summary = json.loads(result.stdout)
+    assert summary == json.loads((tmp_path / "out/summary.json").read_text(encoding="utf-8"))
+    assert again == rows
+    expected = json.loads((folder / "out/summary.json").read_text(encoding="utf-8"))
+    assert {**summary, "seconds": 0} == {**expected, "seconds": 0}
+
+
+def test_columns_are_matched_by_name(first, tmp_path):
+    _, _, rows = first
+    target = TABLES.target[np.random.default_rng(0).permutation(TABLES.target.columns)]
+    _, shuffled = adapted(tmp_path, *write_csv(tmp_path, TABLES, target))
+    assert shuffled == rows
+
+
+def as_parquet(table, path):
+    table.to_parquet(path)
+
+
+def as_semicolons(table, path):
+    table.to_csv(path, index=False, sep=";", decimal=",", encoding="utf-8-sig")
+
+
+def as_gzip(table, path):
+    table.to_csv(path, index=False, compression="gzip")
+
+
+@pytest.mark.parametrize(
+    "write",
+    [
+        as_parquet,
+        *(pytest.param(each, marks=pytest.mark.slow) for each in (as_semicolons, as_gzip)),
+    ],
+)
+def test_formats_make_no_difference(first, tmp_path, write):
+    _, _, rows = first
+    write(TABLES.source, tmp_path / "s")
+    write(TABLES.target, tmp_path / "t")
+    _, met = adapted(tmp_path, tmp_path / "s", tmp_path / "t")
+    assert met == rows
+
+
+def test_the_target_from_standard_input(first, tmp_path):
+    folder, _, rows = first
+    text = (folder / "target.csv").read_bytes()
+    out = tmp_path / "out"
+    result = run(folder / "source.csv", "-", "--label", "class", "-o", out, stdin=text)
+    assert result.exit_code == 0, result.output
+    assert (out / "predictions.csv").read_bytes() == (folder / "out/predictions.csv").read_bytes()
+
+
+def test_arrays(tmp_path):
+    numbers = [each[list(NUMBERS)].fillna(0).to_numpy() for each in TABLES[:2]]
+    np.savez(tmp_path / "s.npz", X=numbers[0], y=TABLES.source["class"].to_numpy(str))
+    np.savez(tmp_path / "t.npz", X=numbers[1])
+    _, rows = adapted(tmp_path, tmp_path / "s.npz", tmp_path / "t.npz")
+    tables = [pd.DataFrame(each).add_prefix("x") for each in numbers]
+    source = tables[0].assign(**{"class": TABLES.source["class"]})
+    assert [each["label"] for each in rows] == library_labels(source, tables[1])
+    assert [each["row"] for each in rows] == [str(i + 1) for i in range(len(rows))]
+
+
+def test_labels_of_the_target_are_used_without_a_flag(tmp_path):
+    target = TABLES.labelled(9)
+    result, rows = adapted(tmp_path, *write_csv(tmp_path, TABLES, target), "--json")
+    assert json.loads(result.stdout)["setting"] == "semi-supervised"
+    yt = [each if i < 9 else None for i, each in enumerate(TABLES.truth)]
+    assert [each["label"] for each in rows] == library_labels(TABLES.source, TABLES.target, yt)
+
+
+@pytest.mark.parametrize("n_labelled", [6, 12])
+def test_other_columns_in_each_file(tmp_path, n_labelled):
+    target = TABLES.labelled(n_labelled)[["sample", "depth", "weight", "class"]]
+    target = target.rename(columns={"depth": "p", "weight": "q"})
+    paths = write_csv(tmp_path, TABLES, target)
+    result, rows = adapted(tmp_path, *paths, "--json")
+    assert json.loads(result.stdout)["columns_are_shared"] is False
+    yt = [each if i < n_labelled else None for i, each in enumerate(TABLES.truth)]
+    expected = library_labels(TABLES.source, target.drop(columns="class"), yt)
+    assert [each["label"] for each in rows] == expected
+
+
+def test_options_reach_the_library(tmp_path):
+    paths = write_csv(tmp_path, TABLES)
+    options = ["--id", "colour", "--ignore", "width", "--components", "2", "--scaling", "l2"]
+    result, rows = adapted(tmp_path, *paths, *options, "--json", "--columns", "by-name", "--select")
+    summary = json.loads(result.stdout)
+    assert list(rows[0])[:3] == ["colour", "sample", "label"]
+    assert summary["parameters"]["n_components"] == 2
+    assert summary["scaling"] == "l2"
+    assert summary["source"]["columns"] == 3
+    assert len(summary["selection"]["settings"]) > 1
+
+
+def test_help_teaches():
+    result = CliRunner().invoke(app, ["adapt", "--help"])
+    assert result.exit_code == 0
+    for taught in ("Examples", "--select", "Exit codes", "130", "predictions.csv"):
+        assert taught in result.stdout
+
+
+# -- refusals: one sentence, exit code 2, nothing written ------------------------------------------
+
+
+def no_common_columns(folder):
+    return write_csv(folder, TABLES, TABLES.target[["depth"]].set_axis(["p"], axis=1))
+
+
+def no_label_column(folder):
+    return write_csv(folder, TABLES._replace(source=TABLES.source.drop(columns="class")))
+
+
+def one_class(folder):
+    return write_csv(folder, TABLES._replace(source=TABLES.source.assign(**{"class": "ant"})))
+
+
+def no_labels(folder):
+    return write_csv(folder, TABLES._replace(source=TABLES.source.assign(**{"class": None})))
+
+
+def nan_everywhere(folder):
+    target = TABLES.target.assign(**dict.fromkeys([*NUMBERS, "colour"]))
+    return write_csv(folder, TABLES, target)
+
+
+def unknown_class(folder):
+    return write_csv(folder, TABLES, TABLES.target.assign(**{"class": "wasp"}))
+
+
+def one_row(folder):
+    return write_csv(folder, TABLES, TABLES.target[:1])
+
+
+def content(data):
+    def write(folder):
+        source, target = write_csv(folder, TABLES)
+        with open(target, "wb") as stream:
+            stream.write(data)
+        return source, target
+
+    return write
+
+
+def empty_folder(folder):
+    (folder / "empty").mkdir()
+    return write_csv(folder, TABLES)[0], folder / "empty"
+
+
+def nowhere(folder):
+    return write_csv(folder, TABLES)[0], folder / "nowhere.csv"
+
+
+def both_from_standard_input(folder):
+    return "-", "-"
+
+
+BAD = {
+    no_common_columns: "label a few target rows",
+    no_label_column: "must have the column 'class' of labels",
+    one_class: "two classes or more, but holds one, 'ant'",
+    no_labels: "two classes or more, but holds none",
+    nan_everywhere: "must have a column of features with values",
+    unknown_class: "'wasp' is not",
+    one_row: "at least 2 rows",
+    content(b""): "is empty",
+    content(b"\x00\xff\x00"): "binary data",
+    content("é,b\n1,2\n".encode("latin-1")): "must be UTF-8",
+    empty_folder: "must hold Parquet files",
+    nowhere: "there is none",
+    both_from_standard_input: "but both are",
+}
+
+
+@pytest.mark.parametrize("make", BAD)
+def test_refused_in_one_sentence(tmp_path, make):
+    source, target = make(tmp_path)
+    before = sorted(tmp_path.rglob("*"))
+    result = run(source, target, "--label", "class", "-o", tmp_path / "made" / "out", "--quiet")
+    assert result.exit_code == 2, result.output
+    assert result.stdout == ""
+    assert result.stderr.startswith("Error: ")
+    assert result.stderr.count("\n") == 1
+    assert BAD[make] in result.stderr
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--components", "99"], "n_components must be at most"),
+        (["--id", "nothing"], "'nothing' must be in a table"),
+        (["--scaling", "sqrt-zscore-l2"], "negative numbers"),
+        (["--label", "nothing"], "must have the column 'nothing'"),
+    ],
+)
+def test_options_that_make_no_sense(tmp_path, options, said):
+    paths = write_csv(tmp_path, TABLES)
+    result = run(*paths, "--label", "class", "-o", tmp_path / "out", "-q", *options)
+    assert result.exit_code == 2
+    assert result.stderr.count("\n") == 1
+    assert said in result.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_an_output_folder_that_exists_needs_force(first, tmp_path):
+    folder, *_ = first
+    out = tmp_path / "out"
+    out.mkdir()
+    (out / "mine.txt").write_text("kept")
+    paths = folder / "source.csv", folder / "target.csv"
+    # at once, before any work: the source is not even read
+    refused = run("nowhere.csv", paths[1], "--label", "class", "-o", out)
+    assert refused.exit_code == 2
+    assert "--force" in refused.stderr
+    assert [each.name for each in out.iterdir()] == ["mine.txt"]
+    adapted(tmp_path, *paths, "--force")
+    assert sorted(each.name for each in out.iterdir()) == sorted([*FILES, "mine.txt"])
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid"), reason="permissions as on Unix")
+def test_a_file_that_may_not_be_read(tmp_path):
+    _, target = write_csv(tmp_path, TABLES)
+    os.chmod(target, 0)
+    user = os.geteuid()
+    if user == 0:
+        os.seteuid(65534)  # root may read anything
+    try:
+        with pytest.raises(TableError, match="this user may not read it: change its permissions"):
+            read_table(target)
+    finally:
+        os.seteuid(user)
+
+
+# -- when something else goes wrong ----------------------------------------------------------------
+
+
+@pytest.fixture
+def small_files():
+    """As on a disk that is nearly full: no file may grow beyond 200 kB; the report has 5 MB."""
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
+    yield
+    resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    signal.signal(signal.SIGXFSZ, handler)
+
+
+def test_a_full_disk_leaves_the_old_results_whole(first, tmp_path, small_files):
+    folder, *_ = first
+    out = tmp_path / "out"
+    out.mkdir()
+    for name in FILES:
+        (out / name).write_text(f"old {name}")
+    paths = folder / "source.csv", folder / "target.csv"
+    result = run(*paths, "--label", "class", "-o", out, "--force", "-q")
+    assert result.exit_code == 1
+    assert result.stderr.count("\n") == 1
+    assert "cannot write its results" in result.stderr
+    assert sorted(each.name for each in out.iterdir()) == FILES
+    assert all((out / name).read_text() == f"old {name}" for name in FILES)
+    assert list(tmp_path.iterdir()) == [out]
+
+
+@pytest.mark.parametrize("stage", ["reading", "fitting", "writing"])
+def test_an_interrupt_at_any_stage_leaves_nothing(first, tmp_path, monkeypatch, stage):
+    folder, *_ = first
+    update = Progress.update
+
+    def interrupted(self, *arguments, description="", **fields):
+        if description == stage:
+            raise KeyboardInterrupt
+        return update(self, *arguments, description=description, **fields)
+
+    monkeypatch.setattr(Progress, "update", interrupted)
+    paths = folder / "source.csv", folder / "target.csv"
+    result = run(*paths, "--label", "class", "-o", tmp_path / "out")
+    assert result.exit_code == 130
+    assert "Interrupted" in result.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.slow
+def test_real_signals_at_many_moments(first, tmp_path):
+    folder, *_ = first
+    paths = str(folder / "source.csv"), str(folder / "target.csv")
+    start = time.monotonic()
+    command = [*COMMAND, *paths, "--label", "class", "-q", "-o"]
+    subprocess.run([*command, str(tmp_path / "timed")], check=True, env=SINGLE)
+    took = time.monotonic() - start
+    codes = []
+
+    def listen():  # a shell lets those that run in the background ignore it
+        signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+    for moment, share in enumerate(np.linspace(0.1, 1.05, 12)):
+        out = tmp_path / f"out{moment}"
+        child = subprocess.Popen(
+            [*command, str(out)],
+            stderr=subprocess.PIPE,
+            env=SINGLE,
+            preexec_fn=listen,
+        )
+        time.sleep(share * took)
+        child.send_signal(signal.SIGINT)
+        _, said = child.communicate()
+        codes.append(child.returncode)
+        # the last: while Python starts or ends, and nobody can listen
+        assert child.returncode in (0, 130, -signal.SIGINT), said.decode()
+        if child.returncode == 130:
+            assert said == b"Interrupted; no file was left half-written.\n"
+        if child.returncode == 0:
+            assert sorted(each.name for each in out.iterdir()) == FILES
+        else:
+            assert not out.exists() or sorted(each.name for each in out.iterdir()) == FILES
+        assert not [each for each in tmp_path.iterdir() if each.name.startswith(".")]
+    assert 130 in codes

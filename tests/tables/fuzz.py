@@ -1,0 +1,32 @@
+"""Run as a script: damage saved classifiers of tables; `storage.fuzz` has the damage."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+import numpy as np  # noqa: E402
+import pandas as pd  # noqa: E402
+from storage import fuzz  # noqa: E402
+
+
+def use(model):
+    """Ask a classifier of tables all that it can answer."""
+    for domain, columns in (("source", model.plan_.source), ("target", model.plan_.target)):
+        table = pd.DataFrame(
+            {
+                each.name: (each.categories * 4)[:4] if each.categories else np.linspace(-1, 1, 4)
+                for each in columns
+            }
+        )
+        labelled = model.label_rows(table, domain)
+        classes = set(model.classes_.tolist())
+        assert set(labelled["label"].tolist()) <= classes
+        assert labelled["trusted"].dtype == bool
+        assert model.predict_proba(table, domain).shape == (4, len(classes))
+    repr(model)
+
+
+if __name__ == "__main__":
+    fuzz.use = use
+    fuzz.main(Path(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]))

@@ -1,0 +1,188 @@
+"""What columns are taken for."""
+
+import decimal
+
+import numpy as np
+import pandas as pd
+import pytest
+from tables.small_tables import COLOURS, NUMBERS, small_tables
+
+from ilspace.tables import TableClassifier, TableError
+from ilspace.tables.columns import MOST_CATEGORIES, Column, plan_columns
+
+TABLES = small_tables()
+X, Y, XT = TABLES.features
+
+
+def plan_of(source, target=None, **options):
+    return plan_columns(source, source if target is None else target, **options)
+
+
+def test_identifiers_numbers_and_categories():
+    plan = plan_columns(X, XT)
+    assert plan.ids == ("sample",)
+    assert plan.are_shared
+    assert plan.source == plan.target
+    assert plan.source == (*map(Column, NUMBERS), Column("colour", tuple(sorted(COLOURS))))
+    assert plan.notes == ("Taken for identifiers: sample.",)
+
+
+@pytest.mark.parametrize("name", ["id", "ID", "sample_id", "rowId", "patient ID", "key", "uuid"])
+def test_identifiers_by_name(name):
+    numbers = pd.DataFrame({name: np.arange(20), "x": np.arange(20) % 3})
+    assert plan_of(numbers).ids == (name,)
+
+
+@pytest.mark.parametrize(
+    ("name", "entries"),
+    [
+        ("humid", np.arange(20)),  # no word of its own
+        ("key", np.arange(20) % 12),  # of music
+        ("grid", np.arange(20.0)),
+        ("id", np.arange(20) + 0.5),
+        ("x", np.arange(20)),
+    ],
+)
+def test_features_that_look_a_little_like_identifiers(name, entries):
+    table = pd.DataFrame({name: entries, "other": np.arange(20) % 3})
+    plan = plan_of(table)
+    assert plan.ids == ()
+    assert Column(name) in plan.source
+
+
+def test_a_small_target_does_not_hide_identifiers():
+    assert plan_columns(X, XT[:2]).ids == ("sample",)
+
+
+def test_columns_that_are_in_one_table_are_left_out_and_named():
+    plan = plan_columns(X.drop(columns="depth"), XT.drop(columns="height"))
+    assert [each.name for each in plan.source] == ["width", "weight", "colour"]
+    assert "Only in the source, and left out: height." in plan.notes
+    assert "Only in the target, and left out: depth." in plan.notes
+
+
+@pytest.mark.parametrize(
+    ("source", "target", "are_shared"),
+    [
+        (["a", "b"], ["c", "d"], False),
+        (["a", "b"], ["b", "c"], True),
+        ([f"x{i}" for i in range(5)], [f"x{i}" for i in range(9)], False),
+        ([f"x{i}" for i in range(5)], [f"x{i}" for i in range(5)][::-1], True),
+        ([f"x{i}" for i in range(1, 6)], [f"x{i}" for i in range(1, 6) if i != 3], True),
+        (["0", "1", "2"], ["0", "1"], False),
+        (["x0", "x1", "age"], ["x0", "x1", "x2", "age"], True),
+    ],
+)
+def test_which_columns_correspond(source, target, are_shared):
+    tables = [pd.DataFrame(np.eye(12)[:, : len(each)], columns=each) for each in (source, target)]
+    plan = plan_columns(*tables)
+    assert plan.are_shared is are_shared
+    if not are_shared:
+        assert [each.name for each in plan.target] == target
+        assert not plan_columns(*tables, matching="none").are_shared
+    if not are_shared and set(source) & set(target):
+        assert "numbered" in plan.notes[0]
+        assert plan_columns(*tables, matching="by-name").are_shared
+
+
+def test_names_must_be_asked_for_rightly():
+    with pytest.raises(TableError, match="'nothing' must be in a table"):
+        plan_of(X, XT, ids=["nothing"])
+    with pytest.raises(TableError, match="feature columns in common"):
+        plan_of(X[["width"]], XT[["height"]], matching="by-name")
+    plan = plan_of(X, XT, ids=["colour"], ignored=["sample", "width"])
+    assert plan.ids == ("colour",)
+    assert {each.name for each in plan.target} == set(NUMBERS) - {"width"}
+
+
+SAME = {
+    "Int64": lambda x: x.astype("Int64").mask(x == 2),
+    "Float64": lambda x: x.astype("Float64").mask(x == 2),
+    "object with gaps": lambda x: x.astype(object).where(x != 2, None),
+    "decimal": lambda x: x.map(lambda each: None if each == 2 else decimal.Decimal(each)),
+    "texts of numbers": lambda x: x.astype(str).where(x != 2, "?"),
+    "infinity": lambda x: x.astype(float).where(x != 2, np.inf),
+    "too large": lambda x: x.astype(float).where(x != 2, -1e308),
+    "float32": lambda x: x.astype("float32").where(x != 2),
+}
+
+
+@pytest.mark.parametrize("kind", SAME)
+def test_numbers_of_all_kinds_with_gaps(kind):
+    counts = pd.Series(np.arange(30) % 7)
+    plain, odd = X.assign(n=counts.where(counts != 2)), X.assign(n=SAME[kind](counts))
+    target = XT.assign(n=np.arange(24.0))
+    plan = plan_columns(odd, target)
+    assert Column("n") in plan.source
+    expected = TableClassifier(holdout=0).fit(plain, Y, target)
+    met = TableClassifier(holdout=0).fit(odd, Y, target)
+    np.testing.assert_array_equal(met.encode(odd, "source"), expected.encode(plain, "source"))
+
+
+@pytest.mark.parametrize("kind", [bool, "boolean", object])
+def test_booleans_are_0_and_1_with_or_without_gaps(kind):
+    flags = pd.Series([True, False] * 15).astype(kind)
+    if kind is not bool:
+        flags[3] = None
+    assert Column("is") in plan_columns(X.assign(**{"is": flags}), XT.assign(**{"is": 1})).source
+
+
+@pytest.mark.parametrize("kind", ["category", "string", "str", object])
+def test_texts_of_all_kinds(kind):
+    texts = pd.Series(list("abcabcabca") * 3)
+    texts[4] = None
+    plan = plan_columns(X.assign(t=texts.astype(kind)), XT.assign(t="a"))
+    assert Column("t", ("a", "b", "c")) in plan.source
+
+
+def test_categories_that_are_numbers_are_texts():
+    grades = pd.Series(np.arange(30) % 3 + 1).astype("category")
+    plan = plan_columns(X.assign(grade=grades), XT.assign(grade=grades[:24]))
+    assert Column("grade", ("1", "2", "3")) in plan.source
+
+
+def test_dates_and_empty_columns_are_left_out_and_named():
+    odd = {"day": pd.Timestamp("2024-05-01"), "void": np.nan, "blank": " "}
+    plan = plan_columns(X.assign(**odd), XT.assign(**odd))
+    assert {each.name for each in plan.source}.isdisjoint(odd)
+    assert "Dates, and left out: day." in plan.notes
+    assert "Without any value, and left out: void, blank." in plan.notes
+
+
+def test_numbers_here_and_words_there_are_refused():
+    with pytest.raises(TableError, match=r"'t' must hold numbers in both tables, or texts in both"):
+        plan_columns(X.assign(t=1.5), XT.assign(t="red"))
+    few = pd.Series(["1"] * 20 + ["missing"] * 4)
+    plan = plan_columns(X.assign(t=1.5), XT.assign(t=few))
+    assert Column("t") in plan.source
+    assert "No numbers, and taken for gaps: 4 entries of 't'." in plan.notes
+    assert not any("gaps" in each for each in plan_columns(X, XT.assign(width="3")).notes)
+
+
+def test_rare_categories_are_dropped_the_frequent_ones_kept():
+    texts = [f"c{i:03d}" for i in range(80)] + [f"c{i:03d}" for i in range(60, 80)]
+    table = pd.DataFrame({"t": texts, "x": np.arange(100.0)})
+    (column, _) = plan_of(table).source
+    assert len(column.categories) == MOST_CATEGORIES
+    assert set(column.categories) >= {f"c{i:03d}" for i in range(60, 80)}
+
+
+def test_nothing_to_learn_from():
+    for side, tables in (("source", (X[["sample"]], XT)), ("target", (X, XT[["sample"]]))):
+        with pytest.raises(TableError, match=f"The {side} must have a column of features"):
+            plan_columns(*tables, matching="none")
+    nothing = X.assign(**dict.fromkeys([*NUMBERS, "colour"], np.nan))
+    with pytest.raises(TableError, match="The source must have a column of features with values"):
+        plan_columns(nothing, XT)
+
+
+def test_columns_with_numbers_for_names():
+    plan = plan_columns(pd.DataFrame(np.eye(4)), pd.DataFrame(np.eye(4)))
+    assert [each.name for each in plan.source] == ["0", "1", "2", "3"]
+
+
+def test_only_tables_are_tables():
+    with pytest.raises(TypeError, match="must be a pandas DataFrame, but is a ndarray"):
+        plan_columns(np.eye(3), X)  # type: ignore[arg-type]
+    with pytest.raises(TableError, match="'a' occurs 2 times"):
+        plan_columns(pd.DataFrame(np.eye(2), columns=["a", "a"]), X)

@@ -1,0 +1,157 @@
+"""Whether to adapt: scores against loops of one's own, and verdicts that follow from them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.neighbors import KNeighborsClassifier
+from tables.small_tables import small_tables
+
+from ilspace.tables import TableClassifier, comparison
+from ilspace.tables.comparison import ADAPTED, NOT_ADAPTED, SCALED, TARGET_ALONE, compare
+
+TABLES = small_tables()
+X, Y, XT = TABLES.features
+
+
+def labels(n_rows):
+    return np.array([each if i < n_rows else None for i, each in enumerate(TABLES.truth)], object)
+
+
+def compared(yt=None, source=X, y=Y, target=XT, **options):
+    model = TableClassifier(holdout=0).fit(source, y, target, yt)
+    return model, compare(model, source, y, target=target, yt=yt, **options)
+
+
+@pytest.fixture(scope="module")
+def unlabelled():
+    steps = []
+    return *compared(on_step=lambda *step: steps.append(step)), steps
+
+
+def test_without_target_labels_source_labels_go_there_and_back(unlabelled):
+    _, met, steps = unlabelled
+    assert met.judged_by == "circular validation"
+    assert list(met.scores) == [ADAPTED, NOT_ADAPTED, SCALED]
+    assert met.n_rows == len(Y)
+    assert steps == [(1, 3), (2, 3), (3, 3)]
+
+
+def test_simple_classifiers_are_nearest_neighbours_there_and_back(unlabelled):
+    model, met, _ = unlabelled
+    own = model.encode(X, "source"), model.encode(XT)
+    unaware = own[0], model.source_encoder_.encode(XT)
+    order = np.argsort(Y, kind="stable")
+    fold = np.empty(len(Y), int)
+    fold[order] = np.arange(len(Y)) % 4
+    for name, (source, target) in ((SCALED, own), (NOT_ADAPTED, unaware)):
+        right = 0
+        for each in range(4):
+            kept, held = fold != each, fold == each
+            there = KNeighborsClassifier(1).fit(source[kept], Y[kept]).predict(target)
+            back = KNeighborsClassifier(1).fit(target, there).predict(source[held])
+            right += np.sum(back == Y[held])
+        assert met.scores[name] == pytest.approx(right / len(Y))
+
+
+def test_with_target_labels_each_row_is_judged_without_its_own():
+    yt = labels(15)
+    model, met = compared(yt)
+    assert met.judged_by == "target labels"
+    assert list(met.scores) == [ADAPTED, NOT_ADAPTED, SCALED, TARGET_ALONE]
+    assert met.n_rows == 15
+    target, known = model.encode(XT), np.arange(15)
+    order = np.argsort(yt[known].astype(str), kind="stable")
+    fold = np.empty(15, int)
+    fold[order] = np.arange(15) % 5
+    alone = adapted = 0
+    for each in range(5):
+        given, hidden = known[fold != each], known[fold == each]
+        nearest = KNeighborsClassifier(1).fit(target[given], yt[given].astype(str))
+        alone += np.sum(nearest.predict(target[hidden]) == yt[hidden])
+        some = yt.copy()
+        some[hidden] = None
+        fitted = clone(model.estimator_).fit(model.encode(X, "source"), Y, target, some)
+        adapted += np.sum(fitted.predict(target[hidden]) == yt[hidden])
+    assert met.scores[TARGET_ALONE] == pytest.approx(alone / 15)
+    assert met.scores[ADAPTED] == pytest.approx(adapted / 15)
+
+
+def test_few_labels_do_not_judge():
+    _, met = compared(labels(9))
+    assert met.judged_by == "circular validation"
+    assert TARGET_ALONE not in met.scores
+
+
+@pytest.mark.parametrize("n_labelled", [6, 12])
+def test_different_columns(n_labelled):
+    other = XT[["depth", "weight"]].set_axis(["p", "q"], axis=1)
+    _, met = compared(labels(n_labelled), target=other)
+    if n_labelled == 12:
+        assert list(met.scores) == [ADAPTED, TARGET_ALONE]
+    else:
+        assert (met.judged_by, met.scores, met.helps) == ("nothing", {}, None)
+        assert met.verdict.startswith("Nothing to compare with: the tables share no columns")
+
+
+@pytest.mark.parametrize("rows", [slice(0, 3), slice(0, 2), [*range(0, 30, 3), 1]])
+def test_too_few_rows_of_a_class_to_hold_one_out(rows):
+    source, y = X.iloc[rows], Y[rows]
+    _, met = compared(source=source, y=y)
+    assert met.judged_by == "nothing"
+    assert "too few source rows" in met.verdict
+
+
+def test_tables_that_do_not_differ():
+    helps, verdict = comparison._verdict_without({ADAPTED: 0.9, SCALED: 0.5}, 0.3)
+    assert helps is False
+    assert verdict.startswith("Adaptation is not needed: the two tables do not differ")
+
+
+@pytest.mark.parametrize(
+    ("scores", "helps", "said"),
+    [((0.9, 0.6), True, "seems to help"), ((0.6, 0.9), None, "There is no sign")],
+)
+def test_verdict_without_labels(scores, helps, said):
+    met = comparison._verdict_without({ADAPTED: scores[0], SCALED: scores[1]}, 0.001)
+    assert met[0] is helps
+    assert said in met[1]
+    assert "Label ten or more" in met[1]
+
+
+@pytest.mark.parametrize(
+    ("gained", "lost", "helps", "said"),
+    [
+        (10, 0, True, "Adaptation helps"),
+        (0, 10, False, "Adaptation does not help"),
+        (3, 1, None, "No clear difference"),
+        (0, 0, None, "No clear difference"),
+    ],
+)
+def test_verdict_by_labels(gained, lost, helps, said):
+    right = {ADAPTED: np.zeros(30, bool), SCALED: np.zeros(30, bool)}
+    right[ADAPTED][:gained] = True
+    right[SCALED][gained : gained + lost] = True
+    met = comparison._verdict_by_labels({k: float(v.mean()) for k, v in right.items()}, right)
+    assert met[0] is helps
+    assert met[1].startswith(said)
+    assert ("Use the simpler one" in met[1]) is (helps is False)
+
+
+def test_adaptation_that_harms_is_called_so():
+    rng = np.random.default_rng(0)
+    truth = np.repeat(["a", "b"], 30)
+    target = pd.DataFrame(
+        rng.normal(size=(60, 2)) + 9 * (truth == "b")[:, None], columns=["u", "v"]
+    )
+    source, y = target + rng.normal(size=(60, 2)), np.roll(truth, 15)  # half of them wrong
+    _, met = compared(truth.astype(object), source=source, y=y, target=target)
+    assert met.scores[TARGET_ALONE] == 1
+    assert met.helps is False
+    assert met.verdict.startswith("Adaptation does not help")
+
+
+def test_many_rows_are_thinned(monkeypatch):
+    monkeypatch.setattr(comparison, "MOST_ROWS", 12)
+    _, met = compared(labels(24))
+    assert met.n_rows == 12

@@ -1,0 +1,244 @@
+"""What a job leaves behind: all files or none, ids as they were, a page that says what happened."""
+
+import json
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from tables.small_tables import small_tables, write_csv
+
+import ilspace
+from ilspace.selection import CRITERIA
+from ilspace.tables import TableError, read_table
+from ilspace.tables.job import Listener, adapt_files
+from ilspace.tables.labels import take_source_labels, take_target_labels
+from ilspace.tables.outputs import check_folder, staged, write_outputs
+from ilspace.tables.prediction import predictions_table
+
+TABLES = small_tables()
+TOLD = {"stages": [], "steps": []}
+FILES = ["model.safetensors", "predictions.csv", "report.html", "summary.json"]
+
+
+@pytest.fixture(scope="module")
+def job(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("job")
+    listener = Listener(TOLD["stages"].append, TOLD["steps"].append)
+    adaptation = adapt_files(*write_csv(folder, TABLES), label="class", listener=listener)
+    return adaptation, write_outputs(adaptation, folder / "out"), folder / "out"
+
+
+def test_files(job):
+    adaptation, summary, folder = job
+    assert sorted(each.name for each in folder.iterdir()) == FILES == sorted(summary["files"])
+    assert sorted(each.name for each in folder.parent.iterdir()) == [
+        "out",
+        "source.csv",
+        "target.csv",
+    ]
+    assert json.loads((folder / "summary.json").read_text(encoding="utf-8")) == summary
+    predictions = pd.read_csv(folder / "predictions.csv", dtype={"sample": str})
+    assert list(predictions) == ["sample", "label", "probability", "distance", "trusted"]
+    assert predictions["sample"].tolist() == TABLES.target["sample"].tolist()  # 00000, 00001, …
+    again = ilspace.load(folder / "model.safetensors")
+    assert again.predict(TABLES.target).tolist() == predictions["label"].tolist()
+    assert adaptation.labelled["trusted"].tolist() == predictions["trusted"].tolist()
+
+
+def test_summary(job):
+    _, summary, _ = job
+    assert summary["setting"] == "unsupervised"
+    assert summary["source"] == {"rows": 30, "columns": 5}
+    assert summary["target"] == {"rows": 24, "columns": 5, "labelled": 0}
+    assert summary["identifiers"] == ["sample"]
+    assert summary["comparison"]["judged_by"] == "circular validation"
+    for when in ("before", "after"):
+        assert set(summary["shift"][when]) == {"stein", "mmd", "mmd_p_value", "a_distance"}
+    assert sum(summary["balance"]["predicted"].values()) == pytest.approx(1)
+    assert summary["optimization"]["status"] in ("CONVERGED", "SETTLED")
+    assert summary["selection"] is None
+    assert summary["notes"] == ["Taken for identifiers: sample."]
+
+
+def test_the_page_says_all_of_it(job):
+    _, summary, folder = job
+    page = (folder / "report.html").read_text(encoding="utf-8")
+    assert summary["verdict"] in page
+    for said in (
+        "not adapted",
+        "Stein divergence",
+        "p-value of the MMD",
+        "proxy A-distance",
+        "Share of each class",
+        "Before adaptation",
+        "After adaptation",
+        summary["optimization"]["reason"],
+        "columns that weigh most",
+        "colour=green",
+    ):
+        assert said in page, said
+    assert len(re.findall(r'role="img"', page)) == len(
+        re.findall(r'aria-label="[^"]+"></div>', page)
+    )
+
+
+def test_semi_supervised_needs_no_flag(tmp_path):
+    paths = write_csv(tmp_path, TABLES, TABLES.labelled(12))
+    summary = write_outputs(adapt_files(*paths, label="class"), tmp_path / "out")
+    assert summary["setting"] == "semi-supervised"
+    assert summary["target"]["labelled"] == 12
+    assert "target labels alone" in summary["comparison"]["scores"]
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "target labels alone" in page
+
+
+def target_labels(folder, classes, entries) -> Any:
+    """What comes of labels that a target has on disk."""
+    path = folder / "target.csv"
+    TABLES.target.assign(**{"class": entries}).to_csv(path, index=False)
+    table = read_table(path, label="class")
+    return take_target_labels(table, "class", classes=np.unique(classes))[1]
+
+
+def test_labels_with_decimals_as_pandas_writes_them(tmp_path):
+    some = np.where(np.arange(24) < 6, np.arange(24) % 3, np.nan)  # 0.0, 1.0, …
+    met = target_labels(tmp_path, ["0", "1", "2"], some)
+    assert met.tolist() == ["0", "1", "2", "0", "1", "2"] + [None] * 18
+    assert target_labels(tmp_path, ["0.0", "0"], some * 0)[0] == "0.0"
+
+
+@pytest.mark.parametrize("gap", ["", "NA", "nan", "?", "-1", "null"])
+def test_target_labels_that_are_all_gaps_are_none(tmp_path, gap):
+    assert target_labels(tmp_path, ["a", "b"], [gap] * 24) is None
+
+
+def test_a_gap_may_be_the_name_of_a_class(tmp_path):
+    met = target_labels(tmp_path, ["NA", "None", "x"], ["NA", "None", "x"] + ["nan"] * 21)
+    assert met.tolist() == ["NA", "None", "x"] + [None] * 21
+    path = tmp_path / "source.csv"
+    path.write_text("x,class\n1,NA\n2,None\n3,\n")
+    table, y = take_source_labels(read_table(path, label="class"), "class", name="it")
+    assert y.tolist() == ["NA", "None"]
+    assert table["x"].tolist() == [1, 2]  # a row without a label is of no use
+
+
+def test_selection_reports_every_criterion_of_every_setting(tmp_path):
+    counts = []
+    listener = Listener(on_count=lambda *count: counts.append(count))
+    paths = write_csv(tmp_path, TABLES)
+    adaptation = adapt_files(*paths, label="class", select=True, listener=listener)
+    summary = write_outputs(adaptation, tmp_path / "out")
+    settings = summary["selection"]["settings"]
+    assert len(settings) > 1
+    assert (len(settings), len(settings)) in counts
+    assert all(set(CRITERIA) <= set(each) for each in settings)
+    assert summary["selection"]["chosen"] in [each["parameters"] for each in settings]
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert all(f">{each}</th>" in page for each in CRITERIA)
+    assert "(chosen)" in page
+
+
+def test_stages_and_steps_are_told(job):
+    assert TOLD["stages"][0] == "reading"
+    assert TOLD["stages"][-2:] == ["labelling", "comparing"]
+    assert all(np.isfinite(each.objective) and 0 <= each.accuracy <= 1 for each in TOLD["steps"])
+
+
+def test_shares_of_columns_in_directions(job):
+    adaptation, *_ = job
+    directions = adaptation.diagnosis.directions
+    shares = [each.share for each in directions]
+    assert shares == sorted(shares, reverse=True)
+    assert sum(shares) <= 1 + 1e-9
+    model = adaptation.model
+    latent = model.transform(adaptation.target)
+    variance = np.sort(np.linalg.eigvalsh(np.cov(latent.T)))[::-1]
+    np.testing.assert_allclose(shares, (variance / variance.sum())[: len(shares)], rtol=1e-6)
+    # a move of a row along a column moves it in a direction by the weight of that column
+    names = model.target_encoder_.names
+    assert all(name in names for each in directions for name, _ in each.features)
+
+
+# -- identifiers ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("ids", "wanted"),
+    [
+        (["007", "08"], ["007", "08"]),
+        ([12345678, 12345679], ["12345678", "12345679"]),
+        ([12345678.0, None], ["12345678", ""]),
+        ([None, "x"], ["", "x"]),
+    ],
+)
+def test_identifiers_are_not_rounded(ids, wanted):
+    labelled = pd.DataFrame({"label": ["a", "b"], "probability": [0.123456789, 1.0]})
+    table = pd.DataFrame({"id": pd.Series(ids), "x": [1, 2]})
+    met = predictions_table(table, labelled, ["id", "gone"])
+    text = met.to_csv(index=False, float_format="%.6g").splitlines()
+    assert [each.split(",")[0].strip('"') for each in text[1:]] == wanted
+    assert text[1].endswith("a,0.123457")
+
+
+def test_an_identifier_called_label_is_told_from_the_label():
+    labelled = pd.DataFrame({"label": ["a"], "trusted": [True]})
+    table = pd.DataFrame({"label": ["old"], "trusted": ["ja"]})
+    met = predictions_table(table, labelled, ["label", "trusted"])
+    assert list(met) == ["label (given)", "trusted (given)", "label", "trusted"]
+
+
+def test_rows_without_identifiers_are_numbered():
+    labelled = pd.DataFrame({"label": ["a", "b"]})
+    met = predictions_table(pd.DataFrame({"x": [1, 2]}), labelled, ["id"], first=10)
+    assert met["row"].tolist() == [11, 12]
+
+
+# -- all or none ---------------------------------------------------------------------------------
+
+
+def fail_half_way(folder, error, **options):
+    with staged(folder, **options) as draft:
+        (draft / "predictions.csv").write_text("half")
+        raise error
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left"), KeyboardInterrupt()])
+def test_failure_leaves_nothing_new_and_the_old_whole(tmp_path, error):
+    with pytest.raises(type(error)):
+        fail_half_way(tmp_path / "made" / "deep" / "out", error, force=False)
+    assert list(tmp_path.iterdir()) == []
+    (tmp_path / "predictions.csv").write_text("old")
+    with pytest.raises(type(error)):
+        fail_half_way(tmp_path, error, force=True)
+    assert [each.name for each in tmp_path.iterdir()] == ["predictions.csv"]
+    assert (tmp_path / "predictions.csv").read_text() == "old"
+
+
+def test_force_replaces_results_and_leaves_other_files(tmp_path):
+    for name in ("predictions.csv", "notes.txt"):
+        (tmp_path / name).write_text("old")
+    link = tmp_path.with_name(f"{tmp_path.name}-link")
+    link.symlink_to(tmp_path)
+    with staged(link, force=True) as draft:
+        (draft / "predictions.csv").write_text("new")
+    assert (tmp_path / "predictions.csv").read_text() == "new"
+    assert (tmp_path / "notes.txt").read_text() == "old"
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["notes.txt", "predictions.csv"]
+
+
+def test_folders_that_will_not_do(tmp_path, monkeypatch):
+    (tmp_path / "file").write_text("")
+    for folder, said in (
+        (tmp_path, "must not exist"),
+        (tmp_path / "file", "is a file"),
+        (tmp_path / "file" / "out", "is a file"),
+    ):
+        with pytest.raises(TableError, match=said):
+            check_folder(folder, force=False)
+    check_folder(tmp_path, force=True)
+    check_folder(tmp_path / "a" / "b", force=False)
+    monkeypatch.setattr("os.access", lambda *_: False)  # root may write anywhere
+    with pytest.raises(TableError, match="must be writable"):
+        check_folder(tmp_path / "out", force=False)

@@ -1,0 +1,265 @@
+"""The estimator of tables: parity with the estimators it is made of, laws, files."""
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
+from tables.small_tables import NUMBERS, small_tables
+
+import ilspace
+from ilspace import ILSClassifier, TableClassifier
+from ilspace.selection import LabelFreeSearch
+from ilspace.storage import ModelFileError
+from ilspace.tables import TableError
+from ilspace.tables.trust import learn_trust
+
+TABLES = small_tables()
+X, Y, XT = TABLES.features
+SOME = np.array([each if i < 9 else None for i, each in enumerate(TABLES.truth)], dtype=object)
+
+
+@pytest.fixture(scope="module")
+def fitted():
+    return TableClassifier().fit(X, Y, XT)
+
+
+def test_is_the_estimator_on_encoded_rows(fitted):
+    rows, target = fitted.encode(X, "source"), fitted.encode(XT)
+    alone = ILSClassifier().fit(rows, Y, target)
+    np.testing.assert_array_equal(fitted.predict(XT), alone.predict(target))
+    np.testing.assert_array_equal(fitted.predict_proba(XT), alone.predict_proba(target))
+    np.testing.assert_array_equal(fitted.transform(XT), alone.transform(target))
+    np.testing.assert_array_equal(fitted.transform(X, "source"), alone.transform(rows, "source"))
+    assert np.mean(fitted.predict(XT) == TABLES.truth) > 0.8
+
+
+def test_labels_probabilities_and_distances_are_those_of_neighbours(fitted):
+    labelled = fitted.label_rows(XT)
+    latent = fitted.transform(XT)[:, None] - fitted.transform(X, "source")
+    distances = np.sqrt(np.sum(latent**2, axis=2))
+    np.testing.assert_allclose(labelled["distance"], distances.min(axis=1), rtol=1e-6)
+    assert labelled["label"].tolist() == Y[distances.argmin(axis=1)].tolist()
+    assert labelled["probability"].tolist() == fitted.predict_proba(XT).max(axis=1).tolist()
+
+
+def test_trust_comes_from_rows_that_were_held_out(fitted):
+    held = fitted.holdout_rows_
+    assert len(held) == 6
+    assert set(Y[held]) == set(Y)  # some of each class
+    rows, kept = fitted.encode(X, "source"), np.setdiff1d(np.arange(len(Y)), held)
+    alone = ILSClassifier().fit(rows[kept], Y[kept], fitted.encode(XT))
+    label, probability, distance = alone.nearest(rows[held], "source")
+    assert fitted.holdout_score_ == np.mean(label == Y[held])
+    expected = learn_trust(probability, distance, is_right=label == Y[held], accuracy=0.9)
+    assert fitted.trust_.confidence == pytest.approx(expected.confidence, rel=1e-9)
+    assert fitted.trust_.distance == pytest.approx(expected.distance, rel=1e-9)
+
+
+def test_order_of_columns_and_rows_does_not_matter(fitted):
+    rng = np.random.default_rng(0)
+    columns, rows = rng.permutation(XT.columns), rng.permutation(len(XT))
+    shuffled = TableClassifier().fit(X, Y, XT[columns].assign(extra=1.0))
+    pd.testing.assert_frame_equal(shuffled.label_rows(XT[columns]), fitted.label_rows(XT))
+    met = fitted.label_rows(XT.iloc[rows])
+    expected = fitted.label_rows(XT).iloc[rows].reset_index(drop=True)
+    assert met["label"].tolist() == expected["label"].tolist()
+    np.testing.assert_allclose(met["distance"], expected["distance"], rtol=1e-9)
+
+
+def test_numbered_columns_will_do():
+    arrays = [pd.DataFrame(each[list(NUMBERS)].fillna(0).to_numpy()) for each in (X, XT)]
+    assert TableClassifier().fit(arrays[0], Y, arrays[1]).predict(arrays[1]).shape == (len(XT),)
+
+
+def test_steps_tell_objective_and_held_out_accuracy():
+    steps = []
+    model = TableClassifier(callback=steps.append).fit(X, Y, XT)
+    assert {each.stage for each in steps} == {"held-out", "all"}
+    for stage in ("held-out", "all"):
+        values = [each.objective for each in steps if each.stage == stage]
+        assert values[-1] < values[0]
+    first = [each.iteration for each in steps if each.stage == "held-out"]
+    assert first == list(range(len(first)))
+    *_, last = [each for each in steps if each.stage == "held-out"]
+    assert last.accuracy == model.holdout_score_
+    assert all(each.accuracy == model.holdout_score_ for each in steps if each.stage == "all")
+    assert model.estimator_.callback is None
+
+
+def test_steps_in_more_columns_than_rows():
+    wide = [
+        pd.DataFrame(np.random.default_rng(seed).normal(size=(len(rows), 90))).add_prefix("w")
+        for seed, rows in enumerate((X, XT))
+    ]
+    seen = []
+    TableClassifier(callback=seen.append).fit(wide[0], Y, wide[1])
+    assert all(0 <= each.accuracy <= 1 for each in seen)
+
+
+def test_a_true_answer_stops_a_fit():
+    model = TableClassifier(callback=lambda step: step.iteration == 1).fit(X, Y, XT)
+    assert model.estimator_.n_iter_ == 1
+
+
+def test_labelled_target_rows_help_without_being_asked():
+    model = TableClassifier().fit(X, Y, XT, SOME)
+    alone = ILSClassifier().fit(model.encode(X, "source"), Y, model.encode(XT), SOME)
+    np.testing.assert_array_equal(model.predict(XT), alone.predict(model.encode(XT)))
+    assert not np.array_equal(model.transform(XT), TableClassifier().fit(X, Y, XT).transform(XT))
+
+
+def test_different_columns_need_labels():
+    other = XT[["depth", "weight", "colour"]].set_axis(["p", "q", "r"], axis=1)
+    with pytest.raises(TableError, match="related by labels alone, but no target row has one"):
+        TableClassifier().fit(X, Y, other)
+    with pytest.raises(TableError, match="related by labels alone"):
+        TableClassifier().fit(X, Y, other, [None] * len(other))
+    model = TableClassifier().fit(X, Y, other, SOME)
+    assert model.encode(other).shape[1] == 5
+    assert np.mean(model.predict(other) == TABLES.truth) > 0.6
+
+
+@pytest.mark.parametrize("yt", [None, SOME])
+def test_a_search_chooses_and_its_choice_is_kept(yt, tmp_path):
+    grid = {"n_components": [2, 4]}
+    search = LabelFreeSearch(ILSClassifier(), grid, random_state=0)
+    model = TableClassifier(search).fit(X, Y, XT, yt)
+    assert model.search_ is not None
+    assert model.estimator_.n_components == model.search_.best_parameters_["n_components"]
+    model.save(tmp_path / "m")
+    assert ilspace.load(tmp_path / "m").estimator.n_components == model.estimator_.n_components
+
+
+@pytest.mark.parametrize(
+    ("rows", "is_held_out"),
+    [([*range(30)], True), ([*range(0, 30, 3), 1, 2], False), ([0, 1, 2], False)],
+)
+def test_classes_of_one_row_leave_nothing_to_hold_out(rows, is_held_out):
+    model = TableClassifier().fit(X.iloc[rows], Y[rows], XT)
+    assert (model.holdout_score_ is not None) is is_held_out
+    if not is_held_out:
+        assert model.label_rows(XT)["trusted"].all()
+    assert TableClassifier(holdout=0).fit(X, Y, XT).holdout_score_ is None
+
+
+ODD = {
+    "two target rows": lambda x, xt: (x, xt[:2]),
+    "one column": lambda x, xt: (x[["width"]], xt[["width"]]),
+    "categories alone": lambda x, xt: (x[["colour"]], xt[["colour"]]),
+    "a constant column": lambda x, xt: (x.assign(k=0.1), xt.assign(k=0.3)),
+    "a column constant in one": lambda x, xt: (x, xt.assign(width=1.0)),
+    "duplicate rows": lambda x, xt: (x, pd.concat([xt, xt, xt])),
+    "huge numbers": lambda x, xt: (x.assign(width=x["width"] * 1e90), xt.assign(width=1e99)),
+    "infinite numbers": lambda x, xt: (x.assign(width=x["width"].replace(np.nan, np.inf)), xt),
+    "tiny numbers": lambda x, xt: (x.assign(width=x["width"] * 1e-150), xt),
+    "odd names": lambda x, xt: (x.add_suffix("\n<é>"), xt.add_suffix("\n<é>")),
+}
+
+
+@pytest.mark.parametrize("name", ODD)
+@pytest.mark.filterwarnings("ignore:ILSClassifier stopped")
+def test_odd_tables(name):
+    source, target = ODD[name](X, XT)
+    labelled = TableClassifier().fit(source, Y, target).label_rows(target)
+    assert labelled["label"].isin(set(Y)).all()
+    assert np.isfinite(labelled[["probability", "distance"]]).all(axis=None)
+
+
+def test_many_gaps():
+    tables = small_tables(gaps=0.3, n=90, nt=60)
+    source, y, target = tables.features
+    model = TableClassifier().fit(source, y, target)
+    assert np.mean(model.predict(target) == tables.truth) > 0.6
+
+
+def test_what_is_asked_for_must_make_sense():
+    with pytest.raises(ValueError, match="scaling"):
+        TableClassifier(scaling="much").fit(X, Y, XT)
+    with pytest.raises(NotFittedError):
+        TableClassifier().predict(XT)
+    model = TableClassifier().fit(X, Y, XT)
+    with pytest.raises(TableError):
+        model.fit(X[["width"]], Y, XT[["height"]])
+    with pytest.raises(NotFittedError):  # the plan is of the new tables, the rest of the old ones
+        model.predict(XT)
+    assert clone(model).get_params() == model.get_params()
+
+
+# -- on disk -------------------------------------------------------------------------------------
+
+
+def save_all(folder):
+    other = XT[["depth", "colour"]].set_axis(["p", "q"], axis=1)
+    models = {
+        "plain": (TableClassifier().fit(X, Y, XT), XT),
+        "unlike": (TableClassifier(holdout=0).fit(X, Y, other, SOME), other),
+        "few": (TableClassifier(scaling="l2", ids=["sample"]).fit(X, Y, XT, SOME), XT),
+    }
+    for name, (model, _) in models.items():
+        model.save(folder / f"{name}.safetensors")
+    return models
+
+
+def test_a_fresh_process_answers_the_same_bit_for_bit(tmp_path):
+    models = save_all(tmp_path)
+    code = (
+        "import sys, ilspace, pandas\n"
+        "for name in sys.argv[2:]:\n"
+        "    model = ilspace.load(f'{sys.argv[1]}/{name}.safetensors')\n"
+        "    table = pandas.read_pickle(f'{sys.argv[1]}/{name}.pickle')\n"
+        "    model.label_rows(table).to_pickle(f'{sys.argv[1]}/{name}.answer')\n"
+    )
+    for name, (_, table) in models.items():
+        table.to_pickle(tmp_path / f"{name}.pickle")
+    subprocess.run([sys.executable, "-c", code, str(tmp_path), *models], check=True)
+    for name, (model, table) in models.items():
+        answer = pd.read_pickle(tmp_path / f"{name}.answer")
+        pd.testing.assert_frame_equal(answer, model.label_rows(table), check_exact=True)
+        again = ilspace.load(tmp_path / f"{name}.safetensors")
+        assert (again.plan_, again.trust_) == (model.plan_, model.trust_)
+        assert again.holdout_score_ == model.holdout_score_
+        assert again.search_ is None
+
+
+def test_pieces_that_do_not_fit_together_are_refused(fitted):
+    from ilspace.tables.state import restore_table, table_state
+
+    for change, said in (
+        ({"confidence": -1.0}, "bound of the confidence"),
+        ({"distance": np.nan}, "bound of the distance"),
+        ({"holdout_score": 1.5}, "accuracy on held-out rows"),
+        ({"ids": [1]}, "not all texts"),
+        ({"target": table_state(fitted)["source"] | {"scaling": "much"}}, "scaling"),
+        ({"target": table_state(fitted)["target"] | {"names": ["a"] * 5}}, "the same ones"),
+        ({"extra": 1}, "should have the entries"),
+    ):
+        with pytest.raises(ModelFileError, match=said):
+            restore_table(TableClassifier(), table_state(fitted) | change)
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads and limits memory as Linux does")
+@pytest.mark.slow
+@pytest.mark.parametrize(("n_files", "seed"), [(2_000, 1)])
+def test_damaged_files(tmp_path, n_files, seed):
+    save_all(tmp_path)
+    script = Path(__file__).with_name("fuzz.py")
+    ended = subprocess.run(
+        [sys.executable, str(script), str(tmp_path), str(n_files), str(seed)],
+        capture_output=True,
+        text=True,
+        timeout=600,
+        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
+    )
+    assert ended.returncode == 0, ended.stderr[-2000:]
+    report = json.loads(ended.stdout)
+    assert report["wrong"] == []
+    assert sum(report["outcomes"].values()) == n_files
+    assert report["outcomes"]["damage_content loaded"] > n_files / 50
+    assert report["outcomes"]["damage_content refused"] > n_files / 5
