@@ -11,7 +11,7 @@ from ilspace.manifolds import SPD, Product, Stiefel
 from ilspace.objective import DomainData, ILSObjective
 from ilspace.optimizers import Problem, solve
 from ilspace.pairs import AllPairs
-from ilspace.scale import row_space, weighted_mean
+from ilspace.scale import row_space, rowspan, weighted_mean
 
 SHAPES = {"wide": (9, 20), "tall": (40, 8), "square": (12, 12)}
 
@@ -309,3 +309,13 @@ def test_reduction_is_the_full_run_in_fewer_numbers(retraction, shrinkage, super
     assert [each.value for each in short.history] == pytest.approx(values, rel=1e-8)
     for met, wanted in zip(small, large, strict=True):
         np.testing.assert_allclose(met, wanted, atol=1e-8)
+
+
+@pytest.mark.parametrize("error", [0.0, 1e-12, 1e-9, 1e-3, 0.5])
+def test_axes_are_mended_to_rounding(error):
+    rng = np.random.default_rng(0)
+    axes = np.linalg.qr(rng.normal(size=(60, 20)))[0]
+    mended = rowspan._orthonormal(axes + error * rng.normal(size=axes.shape))
+    np.testing.assert_allclose(mended.T @ mended, np.eye(20), atol=1e-14)
+    outside = mended - axes @ (axes.T @ mended)
+    assert np.abs(outside).max() <= 10 * error + 1e-14

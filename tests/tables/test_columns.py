@@ -186,3 +186,23 @@ def test_only_tables_are_tables():
         plan_columns(np.eye(3), X)  # type: ignore[arg-type]
     with pytest.raises(TableError, match="'a' occurs 2 times"):
         plan_columns(pd.DataFrame(np.eye(2), columns=["a", "a"]), X)
+
+
+def test_measurements_with_an_odd_gap_are_numbers():
+    values = [f"{each / 7:.3f}" for each in range(60)]
+    odd = ["-", *values[1:]]
+    table = pd.DataFrame({"x": odd})
+    plan = plan_columns(table, table)
+    assert plan.source == (Column("x"),)
+    assert "No numbers, and taken for gaps: 1 entries of 'x'." in plan.notes
+    few = pd.DataFrame({"x": ["1", "2", "3", "other"] * 15})  # codes
+    assert plan_columns(few, few).source[0].categories
+    codes = pd.DataFrame({"x": [f"{each:05d}" for each in range(30)] * 2})
+    assert plan_columns(codes, codes).source[0].categories
+
+
+def test_an_identifier_that_repeats_is_one_still():
+    table = pd.DataFrame({"patient_id": [1, 1, 2, 2], "x": [0.1, 0.2, 0.3, 0.4]})
+    assert plan_columns(table, table).ids == ("patient_id",)
+    key = table.rename(columns={"patient_id": "key"})  # of music, perhaps
+    assert plan_columns(key, key).ids == ()

@@ -7,6 +7,7 @@ from sklearn.base import clone
 from sklearn.neighbors import KNeighborsClassifier
 from tables.small_tables import small_tables
 
+from ilspace.baselines import SourceOnly
 from ilspace.tables import TableClassifier, comparison
 from ilspace.tables.comparison import ADAPTED, NOT_ADAPTED, SCALED, TARGET_ALONE, compare
 
@@ -102,21 +103,57 @@ def test_too_few_rows_of_a_class_to_hold_one_out(rows):
     assert "too few source rows" in met.verdict
 
 
+def without(gained, lost, p_value):
+    right = {ADAPTED: np.zeros(30, bool), SCALED: np.zeros(30, bool)}
+    right[ADAPTED][:gained] = True
+    right[SCALED][gained : gained + lost] = True
+    scores = {name: float(each.mean()) for name, each in right.items()}
+    return comparison._verdict_without(scores, right, p_value)
+
+
 def test_tables_that_do_not_differ():
-    helps, verdict = comparison._verdict_without({ADAPTED: 0.9, SCALED: 0.5}, 0.3)
-    assert helps is False
-    assert verdict.startswith("Adaptation is not needed: the two tables do not differ")
+    assert without(10, 0, 0.3).startswith("Adaptation may not be needed: no difference")
 
 
 @pytest.mark.parametrize(
-    ("scores", "helps", "said"),
-    [((0.9, 0.6), True, "seems to help"), ((0.6, 0.9), None, "There is no sign")],
+    ("gained", "lost", "said"),
+    [
+        (10, 0, "There is a sign that adaptation helps"),
+        (0, 10, "There is a sign that adaptation does harm"),
+        (4, 3, "There is no clear sign"),
+        (0, 0, "There is no clear sign"),
+    ],
 )
-def test_verdict_without_labels(scores, helps, said):
-    met = comparison._verdict_without({ADAPTED: scores[0], SCALED: scores[1]}, 0.001)
-    assert met[0] is helps
-    assert said in met[1]
-    assert "Label ten or more" in met[1]
+def test_verdict_without_labels(gained, lost, said):
+    assert without(gained, lost, 0.001).startswith(said)
+
+
+def test_without_labels_nothing_is_proven(unlabelled):
+    _, met, _ = unlabelled
+    assert met.helps is None
+    assert met.verdict.endswith("Label ten or more target rows to be sure.")
+
+
+def test_other_class_frequencies_get_a_word():
+    rng = np.random.default_rng(0)
+    y = np.array(["a"] * 40 + ["b"] * 40)
+    source = rng.normal(size=(80, 3)) + 6 * (y == "b")[:, None]
+    rare = rng.normal(size=(80, 3)) + 6 * (np.arange(80) < 8)[:, None]
+    for target, is_said in ((source + 0.1, False), (rare, True)):
+        candidate = comparison._Candidate(SourceOnly(), source, target)
+        said = comparison._caution(candidate, y)
+        assert ("if the classes are not as frequent" in said) is is_said
+
+
+def test_rare_classes_survive_the_thinning(monkeypatch):
+    monkeypatch.setattr(comparison, "MOST_ROWS", 20)
+    y = np.array(["common"] * 500 + ["rare"] * 2 + ["single"])
+    kept = y[comparison._some_of_each_class(y)]
+    assert {name: int(np.sum(kept == name)) for name in np.unique(y)}.items() >= {
+        ("rare", 2),
+        ("single", 1),
+    }
+    assert len(kept) <= 20 + 6
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """What a job leaves behind: all files or none, ids as they were, a page that says what happened."""
 
+import html
 import json
 import re
 from typing import Any
@@ -14,7 +15,7 @@ from ilspace.selection import CRITERIA
 from ilspace.tables import TableError, read_table
 from ilspace.tables.job import Listener, adapt_files
 from ilspace.tables.labels import take_source_labels, take_target_labels
-from ilspace.tables.outputs import check_folder, staged, write_outputs
+from ilspace.tables.outputs import check_folder, staged, summary_of, write_outputs
 from ilspace.tables.prediction import predictions_table
 
 TABLES = small_tables()
@@ -65,7 +66,7 @@ def test_summary(job):
 def test_the_page_says_all_of_it(job):
     _, summary, folder = job
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert summary["verdict"] in page
+    assert html.escape(summary["verdict"]) in page
     for said in (
         "not adapted",
         "Stein divergence",
@@ -114,14 +115,24 @@ def test_target_labels_that_are_all_gaps_are_none(tmp_path, gap):
     assert target_labels(tmp_path, ["a", "b"], [gap] * 24) is None
 
 
-def test_a_gap_may_be_the_name_of_a_class(tmp_path):
-    met = target_labels(tmp_path, ["NA", "None", "x"], ["NA", "None", "x"] + ["nan"] * 21)
-    assert met.tolist() == ["NA", "None", "x"] + [None] * 21
+def test_gaps_among_the_labels_of_the_source(tmp_path):
+    met = target_labels(tmp_path, ["None", "x"], ["NA", "None", "x"] + ["nan"] * 21)
+    assert met.tolist() == [None, "None", "x"] + [None] * 21
     path = tmp_path / "source.csv"
-    path.write_text("x,class\n1,NA\n2,None\n3,\n")
-    table, y = take_source_labels(read_table(path, label="class"), "class", name="it")
-    assert y.tolist() == ["NA", "None"]
-    assert table["x"].tolist() == [1, 2]  # a row without a label is of no use
+    path.write_text("x,class\n1,NA\n2,None\n3,\n4,b\n")
+    notes = []
+    read = read_table(path, label="class")
+    table, y = take_source_labels(read, "class", name="it", notes=notes)
+    assert y.tolist() == ["None", "b"]
+    assert table["x"].tolist() == [2, 4]  # a row without a label is of no use
+    assert notes == ["Without a label, and left out: 2 rows of it."]
+
+
+def test_whole_labels_of_a_source_with_gaps(tmp_path):
+    path = tmp_path / "source.csv"
+    path.write_text("x,class\n1,0.0\n2,1.0\n3,\n")
+    _, y = take_source_labels(read_table(path, label="class"), "class", name="it")
+    assert y.tolist() == ["0", "1"]
 
 
 def test_selection_reports_every_criterion_of_every_setting(tmp_path):
@@ -242,3 +253,23 @@ def test_folders_that_will_not_do(tmp_path, monkeypatch):
     monkeypatch.setattr("os.access", lambda *_: False)  # root may write anywhere
     with pytest.raises(TableError, match="must be writable"):
         check_folder(tmp_path / "out", force=False)
+
+
+def test_given_labels_are_told_from_predictions(tmp_path):
+    source, target = write_csv(tmp_path, TABLES)
+    table = pd.read_csv(target, dtype=str)
+    table["class"] = [*pd.read_csv(source)["class"][:2], *[None] * (len(table) - 2)]
+    table.to_csv(target, index=False)
+    adaptation = adapt_files(source, target, label="class")
+    assert adaptation.labelled["given"].tolist() == [True, True] + [False] * (len(table) - 2)
+    assert len(adaptation.predicted) == len(table) - 2
+    summary = summary_of(adaptation)
+    assert summary["inputs"]["label"] == "class"
+    assert summary["trusted"]["share"] == adaptation.predicted["trusted"].mean()
+
+
+def test_an_empty_folder_may_be_used(tmp_path):
+    check_folder(tmp_path, force=False)
+    (tmp_path / "file").touch()
+    with pytest.raises(TableError, match="must not exist, but does"):
+        check_folder(tmp_path, force=False)

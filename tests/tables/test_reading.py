@@ -361,3 +361,21 @@ def test_damaged_files_are_read_or_refused(path, kind):
             assert len(table) > 0
     assert len(messages) > 5
     assert not any("\n" in each for each in messages)
+
+
+def test_one_comma_does_not_make_decimal_commas(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("a;b;note\n1.5;2.5;1,2\n3.5;4.5;x\n")
+    assert read_table(path)["a"].tolist() == [1.5, 3.5]
+    path.write_text("a;b;note\n1,5;2,5;1.x\n3,5;4,5;x\n")
+    assert read_table(path)["b"].tolist() == [2.5, 4.5]
+
+
+def test_a_workbook_is_called_so(tmp_path):
+    import zipfile
+
+    path = tmp_path / "t.xlsx"
+    with zipfile.ZipFile(path, "w") as book:
+        book.writestr("[Content_Types].xml", "<Types/>")
+    with pytest.raises(TableError, match="is a workbook: save it as CSV"):
+        read_table(path)

@@ -141,12 +141,34 @@ def test_a_search_chooses_and_its_choice_is_kept(yt, tmp_path):
     ("rows", "is_held_out"),
     [([*range(30)], True), ([*range(0, 30, 3), 1, 2], False), ([0, 1, 2], False)],
 )
-def test_classes_of_one_row_leave_nothing_to_hold_out(rows, is_held_out):
+def test_without_rows_to_hold_out_nothing_is_trusted(rows, is_held_out):
     model = TableClassifier().fit(X.iloc[rows], Y[rows], XT)
     assert (model.holdout_score_ is not None) is is_held_out
     if not is_held_out:
-        assert model.label_rows(XT)["trusted"].all()
+        assert not model.label_rows(XT)["trusted"].any()
     assert TableClassifier(holdout=0).fit(X, Y, XT).holdout_score_ is None
+
+
+def test_a_class_of_one_row_does_not_stop_the_others():
+    rows, labels = pd.concat([X, X[:1]]), np.append(Y, "a typo")
+    model = TableClassifier().fit(rows, labels, XT)
+    assert model.holdout_rows_ is not None
+    assert len(Y) not in model.holdout_rows_
+
+
+def test_rows_without_values_are_not_trusted():
+    model = TableClassifier(trust=0.0).fit(X, Y, XT)
+    empty = XT.copy()
+    empty.loc[empty.index[:3], :] = None
+    trusted = model.label_rows(empty)["trusted"]
+    assert not trusted[:3].any()
+    np.testing.assert_array_equal(trusted[3:], model.label_rows(XT)["trusted"][3:])
+
+
+def test_numbers_that_cannot_be_read_are_refused():
+    model = TableClassifier().fit(X, Y, XT)
+    with pytest.raises(TableError, match="'width' must hold numbers.*'1,5'"):
+        model.predict(XT.assign(width="1,5"))
 
 
 ODD = {

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy.stats import binomtest
 
 from ilspace.tables.trust import FARTHEST, FEWEST_ROWS, Trust, learn_trust
 
@@ -16,7 +17,10 @@ def naive_confidence(probability, is_right, accuracy):
     """The least threshold of all that keeps enough rows and is right often enough."""
     for threshold in sorted({0.0, *probability}):
         kept = [right for p, right in zip(probability, is_right, strict=True) if p >= threshold]
-        if len(kept) >= min(FEWEST_ROWS, len(is_right)) and np.mean(kept) >= accuracy:
+        if len(kept) < FEWEST_ROWS:
+            continue
+        found = binomtest(sum(kept), len(kept)).proportion_ci(0.5, method="wilson")
+        if found.low >= accuracy - 1e-12:
             return threshold
     return np.inf
 

@@ -52,7 +52,7 @@ class DomainClassifier(ClassifierMixin, DomainAdapter):
             return by_blocks(
                 self,
                 X,
-                _labels_of,
+                work=_labels_of,
                 domain=domain,
                 sample_domain=sample_domain,
                 width=None,

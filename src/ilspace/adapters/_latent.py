@@ -57,7 +57,7 @@ class LatentAdapter(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAda
             return by_blocks(
                 self,
                 X,
-                _latent_of,
+                work=_latent_of,
                 domain=domain,
                 sample_domain=sample_domain,
                 width=self._n_features_out,

@@ -63,9 +63,10 @@ def find_classes(blocks: list[Any]) -> np.ndarray:
     ndarray of shape (n_classes,)
         As if all labels were in one place.
     """
-    import dask
+    from dask.base import compute
+    from dask.delayed import delayed
 
-    found = dask.compute(*(dask.delayed(block_classes)(block) for block in blocks))
+    found = compute(*(delayed(block_classes)(block) for block in blocks))
     first = 0
     for _, missing, n_rows in found:
         if missing is not None:
@@ -75,7 +76,8 @@ def find_classes(blocks: list[Any]) -> np.ndarray:
             )
         first += n_rows
     labels = np.concatenate([each for each, *_ in found if len(each)])
-    check_classification_targets(labels)
+    # thrice, for scikit-learn warns of nearly as many classes as rows
+    check_classification_targets(np.tile(labels, 3))
     return encode_source(labels)[0]
 
 
@@ -137,7 +139,7 @@ def target_codes(labels: np.ndarray, classes: np.ndarray, *, marked: bool) -> np
     ndarray of int, shape (n,)
         The codes.
     """
-    values = np.append(_values(labels).astype(object), [None] * marked)
+    values = [*_values(labels).tolist(), *([None] * marked)]
     return encode_target(values, classes, len(values))[: len(labels)]
 
 
@@ -158,7 +160,7 @@ def has_marks(labels: np.ndarray) -> bool:
 
 
 def encoded(
-    y_blocks: list[Any], yt_blocks: list[Any] | None, n_target_blocks: int
+    y_blocks: list[Any], yt_blocks: list[Any] | None, *, n_target_blocks: int
 ) -> tuple[np.ndarray, tuple[list[Any], ...], tuple[np.ndarray, ...]]:
     """Classes, and the codes of both domains, which stay on the workers.
 
@@ -180,8 +182,8 @@ def encoded(
     counts : tuple of ndarray of int, shape (n_blocks, n_classes)
         Labelled rows of each class in each block.
     """
-    import dask
-    from dask import delayed
+    from dask.base import compute, persist
+    from dask.delayed import delayed
 
     classes = find_classes(y_blocks)
     code = delayed(source_codes)
@@ -189,13 +191,13 @@ def encoded(
     if yt_blocks is not None:
         # only a mark anywhere can tell whether -1 is a class, where the source has that class
         ask = -1 in classes.tolist()
-        marks = dask.compute(*(delayed(has_marks)(each) for each in yt_blocks if ask))
+        marks = compute(*(delayed(has_marks)(each) for each in yt_blocks if ask))
         code = delayed(target_codes)
         codes.append([code(block, classes, marked=any(marks)) for block in yt_blocks])
     sizes = [len(each) for each in codes]
-    flat = dask.persist(*(block for domain in codes for block in domain))
+    flat = persist(*(block for domain in codes for block in domain))
     n_classes = len(classes)
-    counts = np.array(dask.compute(*(delayed(block_counts)(each, n_classes) for each in flat)))
+    counts = np.array(compute(*(delayed(block_counts)(each, n_classes) for each in flat)))
     if yt_blocks is not None:
         return (
             classes,

@@ -62,12 +62,13 @@ class PlacedRows:
         PlacedRows
             Held by the workers as long as this is held here.
         """
-        import dask
+        from dask.base import persist
+        from dask.delayed import delayed
 
-        place, placed = dask.delayed(coordinates), []
+        place, placed = delayed(coordinates), []
         for domain, space in zip(pieces, spaces, strict=True):
-            mean, basis = (dask.delayed(each, traverse=False) for each in (space.mean, space.basis))
-            placed.append(list(dask.persist(*(place(each, mean, basis) for each in domain))))
+            mean, basis = (delayed(each, traverse=False) for each in (space.mean, space.basis))
+            placed.append(list(persist(*(place(each, mean, basis=basis) for each in domain))))
         means = tuple(
             space.restrict(each.T).T for space, each in zip(spaces, class_means, strict=True)
         )
@@ -86,8 +87,8 @@ class PlacedRows:
         PairStatistics
             Over the rows of all domains together.
         """
-        import dask
-        from dask import delayed
+        from dask.base import compute
+        from dask.delayed import delayed
 
         counts = np.sum(self.class_counts, axis=0)
         sums = [
@@ -99,8 +100,8 @@ class PlacedRows:
         parts = []
         for domain, mapping in zip(self.pieces, maps, strict=True):
             there = delayed(mapping, traverse=False)
-            parts.extend(scatter(piece, there, means_there) for piece in domain)
-        (spread,) = dask.compute(tree(parts, add_up))
+            parts.extend(scatter(piece, there, means=means_there) for piece in domain)
+        (spread,) = compute(tree(parts, add_up))
         return scatter_statistics(spread, means, counts=counts)
 
 
@@ -142,21 +143,21 @@ class PairsOnWorkers:
         metric_gradient : ndarray of shape (p, p)
             Its gradient in the metric.
         """
-        import dask
-        from dask import delayed
+        from dask.base import compute
+        from dask.delayed import delayed
 
-        project, compare, pull = delayed(project_piece), delayed(compare_pieces), delayed(pull_back)
+        project, compare, pull = delayed(project_piece), delayed(rectangle_sum), delayed(pull_back)
         shares = pair_shares(np.sum(self.rows.class_counts, axis=0))
         metric_there = delayed(metric, traverse=False)
         pieces, blocks, owners = [], [], []
         for owner, domain in enumerate(self.rows.pieces):
             there = delayed(self.scales[owner] * projections[owner], traverse=False)
             pieces.extend(domain)
-            blocks.extend(project(piece, there, metric_there) for piece in domain)
+            blocks.extend(project(piece, there, metric=metric_there) for piece in domain)
             owners.extend([owner] * len(domain))
         n = len(blocks)
         sums = {
-            (i, j): compare(blocks[i], None if i == j else blocks[j], hinge, shares)
+            (i, j): compare(blocks[i], None if i == j else blocks[j], hinge=hinge, shares=shares)
             for i in range(n)
             for j in range(i, n)
         }
@@ -164,9 +165,11 @@ class PairsOnWorkers:
         for i, owner in enumerate(owners):
             below = [sums[i, j] for j in range(i, n)]
             above = [sums[j, i] for j in range(i)]
-            parts[owner].append(pull(pieces[i], blocks[i], below, above, metric_there))
+            parts[owner].append(
+                pull(pieces[i], blocks[i], below=below, above=above, metric=metric_there)
+            )
         with_rows = [owner for owner, each in enumerate(parts) if each]
-        totals = dask.compute(*(tree(parts[owner], add_up) for owner in with_rows))
+        totals = compute(*(tree(parts[owner], add_up) for owner in with_rows))
         value, metric_gradient = 0.0, np.zeros_like(metric)
         gradients = [np.zeros_like(each) for each in projections]
         for owner, (part, gradient, slope) in zip(with_rows, totals, strict=True):
@@ -178,7 +181,7 @@ class PairsOnWorkers:
 # -- tasks, named for Dask's dashboard -----------------------------------------------------------
 
 
-def scatter_of_piece(piece: Piece, mapping: np.ndarray, means: np.ndarray):
+def scatter_of_piece(piece: Piece, mapping: np.ndarray, *, means: np.ndarray):
     """Spread of the classes in a piece, in the latent space.
 
     Parameters
@@ -198,7 +201,7 @@ def scatter_of_piece(piece: Piece, mapping: np.ndarray, means: np.ndarray):
     return class_scatter(piece.rows @ mapping, piece.codes, means=means)
 
 
-def project_piece(piece: Piece, projection: np.ndarray, metric: np.ndarray) -> BlockOfRows:
+def project_piece(piece: Piece, projection: np.ndarray, *, metric: np.ndarray) -> BlockOfRows:
     """Send the coordinates of a piece to the latent space.
 
     Parameters
@@ -219,33 +222,10 @@ def project_piece(piece: Piece, projection: np.ndarray, metric: np.ndarray) -> B
     return BlockOfRows(latent, latent @ metric, piece.codes)
 
 
-def compare_pieces(
-    rows: BlockOfRows, columns: BlockOfRows | None, hinge: Hinge, shares: tuple[float, float]
-) -> RectangleSum:
-    """Sum over the pairs of two pieces; the task that takes the time.
-
-    Parameters
-    ----------
-    rows : BlockOfRows
-        One piece.
-    columns : BlockOfRows or None
-        The other; None for the pairs of one piece among themselves.
-    hinge : Hinge
-        Loss of a margin violation.
-    shares : tuple of float
-        Weights of a similar and of a dissimilar pair.
-
-    Returns
-    -------
-    RectangleSum
-        A part of the sum.
-    """
-    return rectangle_sum(rows, columns, hinge=hinge, shares=shares)
-
-
 def pull_back(
     piece: Piece,
     block: BlockOfRows,
+    *,
     below: list[RectangleSum],
     above: list[RectangleSum],
     metric: np.ndarray,

@@ -29,7 +29,7 @@ class Piece(NamedTuple):
     codes: np.ndarray
 
 
-def cut_pieces(blocks: Sequence[Any], codes: Sequence[Any], counts: np.ndarray) -> list[Any]:
+def cut_pieces(blocks: Sequence[Any], codes: Sequence[Any], *, counts: np.ndarray) -> list[Any]:
     """Cut the labelled rows of a domain into pieces of equal size.
 
     Parameters
@@ -46,11 +46,11 @@ def cut_pieces(blocks: Sequence[Any], codes: Sequence[Any], counts: np.ndarray) 
     list of Delayed
         One :class:`Piece` each; blocks without labels are not asked for.
     """
-    from dask import delayed
+    from dask.delayed import delayed
 
     labelled, cut = delayed(labelled_rows), delayed(join_parts)
-    holders = np.flatnonzero(counts)
-    if len(holders) == 0:
+    holders = np.flatnonzero(counts).tolist()
+    if not holders:
         return []
     chosen = [labelled(blocks[i], codes[i]) for i in holders]
     ends = np.cumsum(counts[holders])
@@ -59,7 +59,7 @@ def cut_pieces(blocks: Sequence[Any], codes: Sequence[Any], counts: np.ndarray) 
     for start, stop in pairwise([*range(0, int(ends[-1]), PIECE), int(ends[-1])]):
         first = int(np.searchsorted(ends, start, side="right"))
         last = int(np.searchsorted(ends, stop))
-        pieces.append(cut(chosen[first : last + 1], start - int(starts[first]), stop - start))
+        pieces.append(cut(chosen[first : last + 1], start - int(starts[first]), size=stop - start))
     return pieces
 
 
@@ -83,7 +83,7 @@ def labelled_rows(rows: np.ndarray, codes: np.ndarray) -> Piece:
     return Piece(np.asarray(rows[kept], dtype=dtype), codes[kept])
 
 
-def join_parts(parts: list[Piece], begin: int, size: int) -> Piece:
+def join_parts(parts: list[Piece], begin: int, *, size: int) -> Piece:
     """Some consecutive rows of the labelled rows of several blocks.
 
     Parameters
@@ -105,7 +105,7 @@ def join_parts(parts: list[Piece], begin: int, size: int) -> Piece:
     return Piece(rows.copy(), np.concatenate([part.codes for part in parts])[chosen].copy())
 
 
-def class_sums(piece: Piece, mean: np.ndarray, n_classes: int) -> tuple[np.ndarray]:
+def class_sums(piece: Piece, mean: np.ndarray, *, n_classes: int) -> tuple[np.ndarray]:
     """Sums of the centred rows of each class.
 
     Parameters
@@ -126,7 +126,7 @@ def class_sums(piece: Piece, mean: np.ndarray, n_classes: int) -> tuple[np.ndarr
     return (member.astype(np.float64) @ (piece.rows - mean),)
 
 
-def coordinates(piece: Piece, mean: np.ndarray, basis: np.ndarray | None) -> Piece:
+def coordinates(piece: Piece, mean: np.ndarray, *, basis: np.ndarray | None) -> Piece:
     """Centre rows and express them in the basis in which the objective is minimised.
 
     Parameters
@@ -147,7 +147,7 @@ def coordinates(piece: Piece, mean: np.ndarray, basis: np.ndarray | None) -> Pie
     return Piece(centred if basis is None else centred @ basis, piece.codes)
 
 
-def latent_rows(piece: Piece, mean: np.ndarray, mapping: np.ndarray) -> Piece:
+def latent_rows(piece: Piece, mean: np.ndarray, *, mapping: np.ndarray) -> Piece:
     """Send the rows of a piece to the latent space.
 
     Parameters

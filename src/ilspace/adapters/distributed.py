@@ -15,11 +15,9 @@ from ilspace.adapters._base import (
     _check_size,
 )
 from ilspace.adapters.dask_labels import encoded, label_blocks
-from ilspace.adapters.distant_pairs import PairsOnWorkers, PlacedRows
+from ilspace.adapters.distant_pairs import PlacedRows
 from ilspace.adapters.distant_pieces import class_sums, cut_pieces, latent_rows
 from ilspace.adapters.nearest import NearestClassifier
-from ilspace.adapters.progress import report_end, warn_unless_successful
-from ilspace.backend import as_generator
 from ilspace.optimizers import STOCHASTIC_SOLVERS
 from ilspace.scale import RowSpace
 from ilspace.scale.dask_rows import (
@@ -59,7 +57,7 @@ class DistantDomain:
     class_counts: np.ndarray
     class_means: np.ndarray
 
-    def summary(self) -> DomainRows:
+    def class_rows(self) -> DomainRows:
         """The means of the classes, each with the weight of its rows, in place of the rows."""
         present = np.flatnonzero(self.class_counts)
         means = self.class_means[present] + self.moments.mean
@@ -98,6 +96,43 @@ class DistantDomains:
             class_counts=tuple(each.class_counts for each in self.domains),
         )
 
+    def summaries(
+        self, model: ILSTransformer
+    ) -> tuple[tuple[DomainRows, ...], tuple[CompleteMoments, ...]]:
+        """What stands for the rows where an optimization is assembled.
+
+        Parameters
+        ----------
+        model : ILSTransformer
+            Knows whether the domains share their columns.
+
+        Returns
+        -------
+        class_means : tuple of DomainRows
+            The means of the classes of each domain, with the weights of their rows.
+        moments : tuple of CompleteMoments
+            The moments of all rows.
+        """
+        on_target_axes = model._shares_features and _is_named(model.start, "auto", "target-pca")
+        moments = tuple(
+            CompleteMoments(each.moments, model.reduce, on_target_axes and not each.pieces)
+            for each in self.domains
+        )
+        return tuple(each.class_rows() for each in self.domains), moments
+
+    def store(self, model: ILSTransformer) -> None:
+        """Tell a fitted model how many rows there were, and which ones had labels.
+
+        Parameters
+        ----------
+        model : ILSTransformer
+            Fitted; a classifier gets the labelled rows, n times p numbers.
+        """
+        model._n_rows = tuple(each.moments.n_rows for each in self.domains)
+        model._class_counts = tuple(each.class_counts for each in self.domains)
+        if isinstance(model, NearestClassifier):
+            model._labelled = self.latent(model)
+
     def latent(self, model: ILSTransformer) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
         """The labelled rows in the latent space of a fitted model, and their classes.
 
@@ -111,16 +146,17 @@ class DistantDomains:
         tuple of pair of ndarray
             Rows of shape (n, p) and codes of shape (n,) for each domain, gathered here.
         """
-        import dask
+        from dask.base import compute
+        from dask.delayed import delayed
 
-        send, gathered = dask.delayed(latent_rows), []
+        send, gathered = delayed(latent_rows), []
         maps = (
             (model.source_mean_, model._source_map),
             (model.target_mean_, model._target_map),
         )
         for domain, (mean, mapping) in zip(self.domains, maps, strict=False):
-            there = [dask.delayed(each, traverse=False) for each in (mean, mapping)]
-            found = dask.compute(*(send(piece, *there) for piece in domain.pieces))
+            mean, there = (delayed(each, traverse=False) for each in (mean, mapping))
+            found = compute(*(send(piece, mean, mapping=there) for piece in domain.pieces))
             nothing = np.empty((0, mapping.shape[1]), dtype=mapping.dtype)
             gathered.append(
                 (
@@ -131,97 +167,73 @@ class DistantDomains:
         return tuple(gathered)
 
 
-def fit_distributed(model: ILSTransformer, X, y, Xt, yt, *, sample_domain, sample_weight):
-    """Fit a model to rows of which some are in a Dask collection.
+def distant_domains(
+    X: Any, Xt: Any, *, y: Any, yt: Any
+) -> tuple[DistantDomains, tuple[Any, Any, Any, Any]]:
+    """Look at rows of which some are in a Dask collection, once, and leave them there.
+
+    Parameters
+    ----------
+    X : dask array or dataframe, or array-like in memory
+        Source rows.
+    Xt : dask array or dataframe, or array-like in memory, or None
+        Target rows.
+    y : dask array or series, or array-like
+        Source labels.
+    yt : dask array or series, or array-like, or None
+        Target labels and marks.
+
+    Returns
+    -------
+    domains : DistantDomains
+        What is known of the rows.
+    stand_ins : tuple
+        A few rows of zeros, and labels, in place of `X`, `y`, `Xt` and `yt`: they have the
+        columns, the names, the type and the classes, so that these are checked as ever.
+    """
+    given = {"X": X} if Xt is None else {"X": X, "Xt": Xt}
+    arrays = [_checked_array(each, name) for name, each in given.items()]
+    classes, distant = _summarise(arrays, y, None if Xt is None else yt)
+    y, labels = _stand_in_labels(classes, distant.domains[-1])
+    frames = [
+        _stand_in(array, _get_feature_names(_header(each)), len(marks))
+        for array, each, marks in zip(arrays, given.values(), (y, labels), strict=False)
+    ]
+    if Xt is None:
+        return distant, (frames[0], y, None, yt)
+    return distant, (frames[0], y, frames[1], labels)
+
+
+def check_supported(model: ILSTransformer, *, sample_domain: object, sample_weight: object) -> None:
+    """Refuse what needs all rows in one place.
 
     Parameters
     ----------
     model : ILSTransformer
-        To be fitted.
-    X, Xt : dask array or dataframe, or array-like in memory
-        Rows of the domains.
-    y, yt : dask array or series, or array-like
-        Their labels.
-    sample_domain, sample_weight : None
-        Nothing else is supported.
-
-    Returns
-    -------
-    ILSTransformer
-        The model, fitted.
+        With its parameters.
+    sample_domain, sample_weight : object
+        As `fit` was given them.
     """
-    _check_supported(model, sample_domain, sample_weight)
-    if y is None:
-        model._check_domains(X, y, Xt, yt, None, None)  # says what is wrong
-    if Xt is None and yt is not None:
-        raise ValueError("yt labels the rows of Xt, but Xt is None: pass both, or neither.")
-    given = [(X, "X")] if Xt is None else [(X, "X"), (Xt, "Xt")]
-    arrays = [_checked_array(each, name) for each, name in given]
-    classes, distant = _summarise(arrays, y, yt)
-    # a few rows of zeros stand for all: they have the columns, the names, the classes, the type
-    has_labels = len(distant.domains) > 1 and bool(distant.domains[-1].pieces)
-    names = [_get_feature_names(_header(each)) for each, _ in given]
-    y, yt = _stand_in_labels(classes, distant.domains[-1], has_labels)
-    frames = [
-        _stand_in(array, each, n)
-        for array, each, n in zip(arrays, names, (len(y), len(yt)), strict=False)
-    ]
-    model.classes_, checked = model._check_domains(
-        frames[0],
-        y,
-        frames[1] if len(frames) > 1 else None,
-        yt if len(frames) > 1 else None,
-        None,
-        None,
-    )
-    on_target_axes = model._shares_features and (
-        isinstance(model.start, str) and model.start in ("auto", "target-pca")
-    )
-    moments = tuple(
-        CompleteMoments(each.moments, model.reduce, on_target_axes and not each.pieces)
-        for each in distant.domains
-    )
-    assembly, solution = model._learn(
-        tuple(each.summary() for each in distant.domains),
-        solver=model.solver,
-        rng=as_generator(model.random_state),
-        n_components=model.n_components,
-        moments=moments,
-        distant=distant,
-    )
-    report_end(solution, model.verbose, type(model).__name__)
-    model._store(assembly, solution, checked)
-    model._n_rows = tuple(each.moments.n_rows for each in distant.domains)
-    model._class_counts = tuple(each.class_counts for each in distant.domains)
-    if isinstance(model, NearestClassifier):
-        model._labelled = distant.latent(model)
-    if model.max_iter:
-        warn_unless_successful(solution, type(model).__name__)
-    return model
-
-
-def _check_supported(model: ILSTransformer, sample_domain, sample_weight) -> None:
-    """Refuse what needs all rows in one place."""
     refused = {
         "sample_domain": (sample_domain is not None, "pass the target as Xt"),
         "sample_weight": (sample_weight is not None, "leave it out"),
         'pairs="sampled"': (model.pairs == "sampled", 'use pairs="all"'),
-        'start="pls"': (
-            isinstance(model.start, str) and model.start == "pls",
-            'use start="target-pca"',
-        ),
+        'start="pls"': (_is_named(model.start, "pls"), 'use start="target-pca"'),
         f'solver="{model.solver}"': (
             model.solver in STOCHASTIC_SOLVERS,
-            'use solver="conjugate-gradient", or partial_fit',
+            'use solver="conjugate-gradient"',
         ),
     }
     for name, (met, remedy) in refused.items():
         if met:
             raise ValueError(
-                "Rows in a Dask collection stay where they are, but "
-                f"{name} needs them in one place: {remedy}, or pass arrays in memory."
+                f"Rows in a Dask collection stay where they are, but {name} needs them in one "
+                f"place: {remedy}, or pass arrays in memory."
             )
-    model._check_combination(model.solver)
+
+
+def _is_named(start: object, *names: str) -> bool:
+    return isinstance(start, str) and start in names
 
 
 def _header(X: Any) -> Any:
@@ -262,21 +274,21 @@ def _checked_array(X: Any, name: str) -> Any:
 
 def _summarise(arrays: list[Any], y: Any, yt: Any) -> tuple[np.ndarray, DistantDomains]:
     """Classes, and what is known of each domain after one pass over its rows."""
-    import dask
+    from dask.base import compute, persist
 
     blocks = [row_blocks(each) for each in arrays]
     y_blocks = label_blocks(y, arrays[0], names=("y", "X"))
     yt_blocks = None if yt is None else label_blocks(yt, arrays[1], names=("yt", "Xt"))
     n_target_blocks = len(blocks[1]) if len(blocks) > 1 else 0
-    classes, codes, counts = encoded(y_blocks, yt_blocks, n_target_blocks)
+    classes, codes, counts = encoded(y_blocks, yt_blocks, n_target_blocks=n_target_blocks)
     pieces = [
-        cut_pieces(rows, code, count.sum(axis=1))
+        cut_pieces(rows, code, counts=count.sum(axis=1))
         for rows, code, count in zip(blocks, codes, counts, strict=False)
     ]
     # in one go, so that each block is read once
     summaries = [summarised(each) for each in blocks]
-    kept = list(dask.persist(*summaries, *(each for domain in pieces for each in domain)))
-    summaries = dask.compute(*kept[: len(blocks)])
+    kept = list(persist(*summaries, *(each for domain in pieces for each in domain)))
+    summaries = compute(*kept[: len(blocks)])
     rest = iter(kept[len(blocks) :])
     domains = []
     for summary, domain, count, name in zip(summaries, pieces, counts, ("X", "Xt"), strict=False):
@@ -295,23 +307,23 @@ def _checked_moments(summary: RowSummary, name: str) -> Moments:
 
 
 def _domain(moments: Moments, pieces: list[Any], counts: np.ndarray) -> DistantDomain:
-    import dask
+    from dask.base import compute
+    from dask.delayed import delayed
 
     means = np.zeros((len(counts), len(moments.mean)))
     if pieces:
-        mean, total = dask.delayed(moments.mean, traverse=False), dask.delayed(class_sums)
-        parts = [total(piece, mean, len(counts)) for piece in pieces]
-        ((sums,),) = dask.compute(tree(parts, add_up))
+        mean, total = delayed(moments.mean, traverse=False), delayed(class_sums)
+        parts = [total(piece, mean, n_classes=len(counts)) for piece in pieces]
+        ((sums,),) = compute(tree(parts, add_up))
         means = sums / np.maximum(counts, 1)[:, None]
     return DistantDomain(moments, pieces, counts, means)
 
 
-def _stand_in_labels(classes: np.ndarray, target: DistantDomain, has_labels: bool):
-    """Labels of the rows that stand for all."""
+def _stand_in_labels(classes: np.ndarray, target: DistantDomain) -> tuple[np.ndarray, list[Any]]:
+    """Labels of the rows that stand for all source rows, and for all target rows."""
+    labels = classes[np.flatnonzero(target.class_counts)].tolist()
     # thrice, for scikit-learn warns of nearly as many classes as rows
-    y = np.tile(classes, 3)
-    labels = classes[np.flatnonzero(target.class_counts)].tolist() if has_labels else []
-    return y, [*labels, None, None]
+    return np.tile(classes, 3), [*labels, None, None]
 
 
 def _stand_in(array: Any, names: np.ndarray | None, n_rows: int):
@@ -323,6 +335,3 @@ def _stand_in(array: Any, names: np.ndarray | None, n_rows: int):
     import pandas as pd
 
     return pd.DataFrame(rows, columns=names)
-
-
-__all__ = ["DistantDomains", "PairsOnWorkers", "fit_distributed"]

@@ -14,7 +14,7 @@ from ilspace._typing import Point
 from ilspace.adapters._base import DomainRows
 from ilspace.adapters._latent import as_dtype
 from ilspace.adapters.assembly import Assembly, assemble
-from ilspace.adapters.distributed import DistantDomains, fit_distributed
+from ilspace.adapters.distributed import DistantDomains, check_supported, distant_domains
 from ilspace.adapters.ils_state import latent_state, restore_latent, training_record
 from ilspace.adapters.incremental import Incremental
 from ilspace.adapters.persistence import Persistent, loadable
@@ -293,11 +293,13 @@ class ILSTransformer(Incremental, Persistent):
 
         Parameters
         ----------
-        X : array-like or sparse matrix of shape (n, n_features)
-            Source rows; or rows of both domains, told apart by `sample_domain`.
-        y : array-like of shape (n,)
+        X : array-like, sparse matrix or Dask collection, of shape (n, n_features)
+            Source rows; or rows of both domains, told apart by `sample_domain`. Rows in a Dask
+            array or dataframe stay where they are.
+        y : array-like or Dask collection, of shape (n,)
             Their labels.
-        Xt : array-like or sparse matrix of shape (nt, n_target_features), optional
+        Xt : array-like, sparse matrix or Dask collection, of shape (nt, n_target_features), \
+                optional
             Target rows. Without, a metric is learned on one domain.
         yt : array-like of shape (nt,), optional
             Labels of the target rows; None, NaN or -1 mark those without.
@@ -322,10 +324,10 @@ class ILSTransformer(Incremental, Persistent):
         # a fit that fails half-way must not leave a model made of two
         self.__dict__.pop("solution_", None)
         self.__dict__.pop("_increments", None)
-        if is_dask(X) or is_dask(Xt):
-            return fit_distributed(
-                self, X, y, Xt, yt, sample_domain=sample_domain, sample_weight=sample_weight
-            )
+        distant = None
+        if y is not None and (is_dask(X) or is_dask(Xt)):
+            check_supported(self, sample_domain=sample_domain, sample_weight=sample_weight)
+            distant, (X, y, Xt, yt) = distant_domains(X, Xt, y=y, yt=yt)
         self.classes_, domains = self._check_domains(X, y, Xt, yt, sample_domain, sample_weight)
         self._check_combination(self.solver)
         assembly, solution = self._learn(
@@ -333,11 +335,14 @@ class ILSTransformer(Incremental, Persistent):
             solver=self.solver,
             rng=as_generator(self.random_state),
             n_components=self.n_components,
+            distant=distant,
         )
         if assembly.streamed is not None:
             solution = judged_by_all(solution, assembly.problem, assembly.streamed)
         report_end(solution, self.verbose, type(self).__name__)
         self._store(assembly, solution, domains)
+        if distant is not None:
+            distant.store(self)
         if self.max_iter:
             warn_unless_successful(solution, type(self).__name__)
         return self
@@ -354,6 +359,8 @@ class ILSTransformer(Incremental, Persistent):
         distant: DistantDomains | None = None,
     ) -> tuple[Assembly, Solution]:
         """Assemble and solve; `begin` may take manifold and starting bases to another start."""
+        if distant is not None:
+            domains, moments = distant.summaries(self)
         with one_thread() if _is_small(domains) else nullcontext():
             assembly = assemble(
                 domains,

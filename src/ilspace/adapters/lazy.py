@@ -21,8 +21,8 @@ Work = Callable[..., Array]
 def by_blocks(
     model: DomainAdapter,
     X: Any,
-    work: Work,
     *,
+    work: Work,
     domain: str,
     sample_domain: object,
     width: int | None,

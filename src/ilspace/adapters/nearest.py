@@ -142,7 +142,9 @@ class NearestClassifier(DomainClassifier, LatentAdapter):
         """One lazy column a class."""
         check_is_fitted(self)
         n_classes = len(self.classes_)
-        return by_blocks(self, X, work, domain=domain, sample_domain=sample_domain, width=n_classes)
+        return by_blocks(
+            self, X, work=work, domain=domain, sample_domain=sample_domain, width=n_classes
+        )
 
     def _class_distances(self, X, is_source: np.ndarray) -> Array:
         return self._combined(self._domain_distances(X, is_source))

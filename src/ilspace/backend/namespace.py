@@ -112,5 +112,6 @@ def like(host: np.ndarray, reference: Array) -> Array:
         floating = host.dtype.kind == "f"
         return host.astype(reference.dtype, copy=False) if floating else host
     xp = array_namespace(reference)
-    moved = xp.asarray(np.ascontiguousarray(host), device=array_api_compat.device(reference))
+    host = np.require(host, requirements=["C", "W"])  # torch warns of what it cannot write to
+    moved = xp.asarray(host, device=array_api_compat.device(reference))
     return xp.astype(moved, reference.dtype) if host.dtype.kind == "f" else moved

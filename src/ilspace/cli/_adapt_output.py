@@ -11,6 +11,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
 from ilspace.tables.classifier import Step
+from ilspace.tables.clusters import cluster
 from ilspace.tables.job import Listener, adapt_files
 from ilspace.tables.outputs import PREDICTIONS, REPORT, check_folder, write_outputs
 
@@ -23,6 +24,7 @@ def run_and_show(
     force: bool,
     as_json: bool,
     quiet: bool,
+    dask: str | None,
     **options: Any,
 ) -> None:
     """Do the job, write the files, say what came of it."""
@@ -34,7 +36,8 @@ def run_and_show(
         TimeElapsedColumn(),
     )
     console = Console(stderr=True, quiet=quiet)
-    with Progress(*columns, console=console, transient=True) as progress:
+    # the cluster ends after the bar, and however the job ends
+    with cluster(dask), Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=None, known="")
 
         def stage(name: str) -> None:
@@ -48,7 +51,10 @@ def run_and_show(
         def count(done: int, total: int) -> None:
             progress.update(task, completed=done, total=total, known=f"{done}/{total}")
 
-        adaptation = adapt_files(source, target, listener=Listener(stage, step, count), **options)
+        listener = Listener(stage, step, count)
+        adaptation = adapt_files(
+            source, target, parted=dask is not None, listener=listener, **options
+        )
         stage("writing")
         summary = write_outputs(adaptation, output, force=force)
     if as_json:
@@ -62,10 +68,12 @@ def _closing_words(summary: dict[str, Any], output: Path) -> None:
         typer.echo(f"Note: {note}", err=True)
     typer.echo(summary["verdict"], err=True)
     accuracy = summary["held_out_source_accuracy"]
+    target = summary["target"]
+    n_new = (target["rows"] - target["labelled"]) or target["rows"]
     if accuracy is not None:
         typer.echo(
             f"Held-out source rows: {accuracy:.0%} right. Trusted predictions: "
-            f"{summary['trusted']['share']:.0%} of {summary['target']['rows']}.",
+            f"{summary['trusted']['share']:.0%} of {n_new}.",
             err=True,
         )
     typer.echo(f"Labels: {output / PREDICTIONS}   to look at: {output / REPORT}", err=True)

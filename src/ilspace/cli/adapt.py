@@ -20,6 +20,9 @@ EXAMPLES = """**Examples**
 - `ilspace adapt mri.csv ct.csv --label diagnosis -o out`: other columns in each file; then some
   rows of the second need a diagnosis, the others leave it blank
 
+- `ilspace adapt old.csv measurements/ --label class -o out --dask local`: a folder of Parquet files
+  that need not fit into memory
+
 - `zcat new.csv.gz | ilspace adapt old.csv - --label class -o out --json`: for scripts
 
 **Exit codes**
@@ -88,6 +91,14 @@ def adapt(
     select: Annotated[
         bool, typer.Option("--select", help="Try several settings; choose without target labels.")
     ] = False,
+    dask: Annotated[
+        str | None,
+        typer.Option(
+            help="Leave a target in Parquet files, too large for memory, to a Dask cluster: local, "
+            "or the address of a scheduler.",
+            metavar="local|ADDRESS",
+        ),
+    ] = None,
     force: Annotated[
         bool, typer.Option("--force", help="Replace results that are in the folder.")
     ] = False,
@@ -117,6 +128,7 @@ def adapt(
             force=force,
             as_json=as_json,
             quiet=quiet,
+            dask=dask,
             label=label,
             ids=tuple(ids or ()),
             ignored=tuple(ignored or ()),

@@ -56,7 +56,26 @@ class DistantPairs(Protocol):
     def sum_projected(
         self, hinge: Hinge, projections: tuple[Array, ...], *, metric: Array
     ) -> tuple[Array, list[Array], Array]:
-        """Sum the hinge; the value, its gradients in the projections, and that in the metric."""
+        """Sum the hinge over the pairs.
+
+        Parameters
+        ----------
+        hinge : Hinge
+            Loss of a margin violation.
+        projections : tuple of array of shape (k, p)
+            One a domain.
+        metric : array of shape (p, p)
+            The metric.
+
+        Returns
+        -------
+        value : array of shape ()
+            The sum.
+        gradients : list of array of shape (k, p)
+            Its gradients in the projections.
+        metric_gradient : array of shape (p, p)
+            Its gradient in the metric.
+        """
         ...
 
 

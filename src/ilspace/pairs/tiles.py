@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
+
 import numpy as np
 
 from ilspace._typing import Array, Hinge, PairSum
-from ilspace.backend import array_namespace, dot, identity, like
+from ilspace.backend import array_namespace, dot, identity, like, one_thread
 
 _MOST_ROWS_KEPT = 1024
 """Up to so many rows the signs and weights of all tiles are kept, in 24 MiB at most."""
@@ -111,6 +113,11 @@ class AllPairs:
                 "All pairs have no slacks, since one a pair would be stored for n² pairs; "
                 "use sampled pairs with slacks."
             )
+        # a tile is too small for several threads: they would wait for each other
+        with one_thread() if isinstance(latent, np.ndarray) else nullcontext():
+            return self._sum(hinge, latent, metric)
+
+    def _sum(self, hinge: Hinge, latent: Array, metric: Array) -> PairSum:
         xp = array_namespace(latent)
         stretched = latent @ metric
         norms = xp.sum(stretched * latent, axis=1, keepdims=True)

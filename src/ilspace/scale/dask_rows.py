@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,6 +19,9 @@ not depend on the number of workers."""
 
 _ROWS_AT_ONCE = 2**15
 """Rows of a block that are copied to double precision at once: 16 MiB at 64 columns."""
+
+_LARGEST = 1e100
+"""Rows with larger entries are not summed up, for their squares could overflow."""
 
 
 def is_dask(X: object) -> bool:
@@ -50,15 +54,17 @@ def row_array(X: Any) -> Any:
         One block across the columns, as many along the rows as `X` has. Where the number of rows
         of a block is not known the blocks are counted, which reads them.
     """
-    import dask.array as da
-
+    rows: Any = X
     if not is_dask(X):
-        X = da.from_array(X, chunks=(_ROWS_AT_ONCE, *X.shape[1:]))
-    elif not isinstance(X, da.Array):
-        X = X.to_dask_array(lengths=True)
-    if np.isnan(X.shape[0]):
-        X = X.copy().compute_chunk_sizes()  # counting changes the array, and this one is not ours
-    return X if X.ndim == 1 else X.rechunk({1: -1})
+        from dask.array.core import from_array
+
+        chunks: Any = (_ROWS_AT_ONCE, *X.shape[1:])
+        rows = from_array(X, chunks=chunks)
+    elif hasattr(X, "to_dask_array"):
+        rows = X.to_dask_array()  # counted below: its own count may see other partitions
+    if np.isnan(rows.shape[0]):
+        rows = copy(rows).compute_chunk_sizes()  # counting changes the array, which is not ours
+    return rows if rows.ndim == 1 else rows.rechunk({1: -1})
 
 
 def row_blocks(rows: Any) -> list[Any]:
@@ -92,7 +98,7 @@ def tree(parts: Sequence[Any], merge: Callable[[list[Any]], Any]) -> Any:
     Delayed
         The merged result.
     """
-    from dask import delayed
+    from dask.delayed import delayed
 
     merged, parts = delayed(merge), list(parts)
     while len(parts) > 1:
@@ -108,7 +114,7 @@ class RowSummary:
     Attributes
     ----------
     moments : Moments or None
-        Mean and covariance; None where there are no rows, or where some are not finite.
+        Mean and covariance; None where there are no rows, or where some are not finite or huge.
     largest : float
         The largest magnitude; NaN or infinity where an entry is not finite.
     """
@@ -131,7 +137,7 @@ class RowSummary:
         """
         largest = float(np.maximum(self.largest, other.largest))
         if self.moments is None or other.moments is None:
-            kept = self.moments or other.moments if np.isfinite(largest) else None
+            kept = self.moments or other.moments if largest < _LARGEST else None
             return RowSummary(kept, largest)
         return RowSummary(self.moments.merged(other.moments), largest)
 
@@ -153,7 +159,7 @@ def block_summary(rows: np.ndarray) -> RowSummary:
     for start in range(0, rows.shape[0], _ROWS_AT_ONCE):
         part = np.asarray(rows[start : start + _ROWS_AT_ONCE], dtype=np.float64)
         largest = float(np.max(np.abs(part)))
-        found = moments(part) if np.isfinite(largest) else None
+        found = moments(part) if largest < _LARGEST else None
         summary = summary.merged(RowSummary(found, largest))
     return summary
 
@@ -190,7 +196,7 @@ def summarised(blocks: Sequence[Any]) -> Any:
     Delayed
         A :class:`RowSummary`.
     """
-    from dask import delayed
+    from dask.delayed import delayed
 
     summary = delayed(block_summary)
     return tree([summary(block) for block in blocks], merge_summaries)

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from functools import reduce
+from operator import add
+
 import numpy as np
 from scipy import sparse
 
 from ilspace._typing import Array
 from ilspace.backend import array_namespace, like
+
+_MOST_ENTRIES = 2**24
+"""Entries of the rows that are centred at a time."""
 
 
 def weighted_mean(rows: Array, weights: np.ndarray | None = None) -> Array:
@@ -31,7 +37,8 @@ def weighted_mean(rows: Array, weights: np.ndarray | None = None) -> Array:
     shares = like(shares, rows)
     mean = shares @ rows
     # once more on what is left: a large constant column then has no spread but rounding's own
-    return mean + shares @ (rows - mean)
+    rests = (shares[part] @ (rows[part, :] - mean) for part in _parts(rows))
+    return mean + reduce(add, rests)
 
 
 def gram_matrix(rows: Array, mean: Array, weights: np.ndarray | None, *, wide: bool) -> Array:
@@ -68,6 +75,20 @@ def gram_matrix(rows: Array, mean: Array, weights: np.ndarray | None, *, wide: b
         return (
             (scaled @ scaled.T).toarray() - cross - cross.T + np.outer(root, root) * (mean @ mean)
         )
-    xp = array_namespace(rows)
-    scaled = xp.sqrt(like(shares, rows))[:, None] * (rows - mean)
-    return scaled @ scaled.mT if wide else scaled.mT @ scaled
+    root = array_namespace(rows).sqrt(like(shares, rows))[:, None]
+    if wide:
+        scaled = root * (rows - mean)
+        return scaled @ scaled.mT
+
+    def product(part: slice) -> Array:
+        scaled = root[part, :] * (rows[part, :] - mean)
+        return scaled.mT @ scaled
+
+    return reduce(add, map(product, _parts(rows)))
+
+
+def _parts(rows: Array) -> list[slice]:
+    """Parts of rows: a centred copy of all of them would cost more memory than all else."""
+    n, d = rows.shape
+    height = max(1, _MOST_ENTRIES // max(1, d))
+    return [slice(top, min(top + height, n)) for top in range(0, max(n, 1), height)]

@@ -22,7 +22,12 @@ _NAMELESS_INDEX = re.compile(r"__index_level_\d+__")
 
 
 def parquet_blocks(
-    stream: BinaryIO, name: str, *, texts: Sequence[str], n_rows: int | None
+    stream: BinaryIO,
+    name: str,
+    *,
+    texts: Sequence[str],
+    n_rows: int | None,
+    group: int | None = None,
 ) -> Iterator[pd.DataFrame]:
     """Read a Parquet file.
 
@@ -36,6 +41,8 @@ def parquet_blocks(
         Columns to write out, as a text file has them.
     n_rows : int or None
         Most rows of a block; None for the whole file.
+    group : int, optional
+        The row group to read, with no limit of rows; all of them by default.
 
     Yields
     ------
@@ -56,8 +63,13 @@ def parquet_blocks(
                 f"values of type {str(each.type)[:60]}: spread it over several columns, or drop it."
             )
     names = [each.name for each in columns]
-    whole = n_rows is None
-    for batch in [file.read(names)] if whole else file.iter_batches(n_rows, columns=names):
+    if group is not None:
+        batches = iter([file.read_row_group(group, names)])
+    else:
+        batches = (
+            iter([file.read(names)]) if n_rows is None else file.iter_batches(n_rows, columns=names)
+        )
+    for batch in batches:
         # without what pandas noted there: an index that it made of a column is a column again
         table = batch.to_pandas(ignore_metadata=True, date_as_object=False)
         yield write_out(table.set_axis(headings, axis=1), texts)

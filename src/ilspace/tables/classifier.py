@@ -22,6 +22,10 @@ from ilspace.tables.errors import TableError
 from ilspace.tables.monitor import Monitor
 from ilspace.tables.state import restore_table, table_state
 from ilspace.tables.trust import Trust, learn_trust
+from ilspace.tables.values import as_table
+
+_FEWEST_KNOWN = 0.5
+"""Share of its columns that a row must have, for its label to be trusted."""
 
 
 class Step(NamedTuple):
@@ -68,7 +72,7 @@ class TableClassifier(ClassifierMixin, Persistent):
         Columns that name rows, and columns to leave out.
     holdout : float, default=0.2
         Share of the source that is held out to learn what to trust, before the final fit takes
-        all rows; 0 to trust all.
+        all rows. Without, or with too few rows, nothing is trusted.
     trust : float, default=0.9
         Share of right predictions to reach among the held-out rows that are trusted.
     random_state : int, default=0
@@ -194,15 +198,18 @@ class TableClassifier(ClassifierMixin, Persistent):
 
     def _hold_out(self, chosen, rows: np.ndarray, y: np.ndarray, target_rows, yt) -> None:
         """Fit without a part of the source, and learn from that part what to trust."""
-        self.trust_, self.holdout_score_ = Trust(0.0, np.inf), None
+        self.trust_, self.holdout_score_ = Trust(np.inf, np.inf), None
         self.holdout_rows_ = self.holdout_estimator_ = None
         _, codes = np.unique(y, return_inverse=True)
-        n_held = int(round(self.holdout * len(y)))
-        if np.bincount(codes).min() < 2 or not codes.max() < n_held < len(y) - codes.max():
+        # a class of one row has none to spare
+        spare = np.flatnonzero(np.bincount(codes)[codes] > 1)
+        n_classes, n_held = len(np.unique(codes[spare])), int(round(self.holdout * len(spare)))
+        if n_classes < 2 or not n_classes <= n_held <= len(spare) - n_classes:
             return
-        kept, held = train_test_split(
-            np.arange(len(y)), test_size=n_held, stratify=codes, random_state=self.random_state
+        _, held = train_test_split(
+            spare, test_size=n_held, stratify=codes[spare], random_state=self.random_state
         )
+        kept = np.setdiff1d(np.arange(len(y)), held)
         monitor = Monitor(rows[kept], codes[kept], rows[held], codes[held])
         told = self._told("held-out", monitor)
         fitted = clone(chosen).set_params(callback=told)
@@ -266,7 +273,10 @@ class TableClassifier(ClassifierMixin, Persistent):
 
         rows = self.encode(X, domain)
         label, probability, distance = self.estimator_.nearest(rows, domain)
-        trusted = self.trust_(probability, distance)
+        encoder = self.target_encoder_ if domain == "target" else self.source_encoder_
+        names = [each.name for each in encoder.columns]
+        known = as_table(X)[names].notna().mean(axis=1)
+        trusted = self.trust_(probability, distance) & (known.to_numpy() >= _FEWEST_KNOWN)
         return pd.DataFrame(
             {"label": label, "probability": probability, "distance": distance, "trusted": trusted}
         )

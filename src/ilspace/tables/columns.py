@@ -18,11 +18,18 @@ if TYPE_CHECKING:
 MOST_CATEGORIES = 50
 """Categories of a column that are told apart; rarer ones count as none of them."""
 
+_MOSTLY = 0.8
+"""Share of the entries of a column that must be numbers, for the others to be gaps."""
+
+_MOST_CODES = 20
+"""Different numbers that may still be codes of categories."""
+
 _FEWEST_NAMES = 10
 """Different texts that a column must hold to be taken for identifiers because of it."""
 
 _IDENTIFIER = re.compile(r"(^|[_\W])(id|uuid|guid|key)$|^(row|index|unnamed: 0)$", re.IGNORECASE)
 _CAMEL_IDENTIFIER = re.compile(r"[a-z]I[dD]$")
+_ALWAYS_IDENTIFIER = re.compile(r"(^|_)(id|ID|Id|uuid|guid)$|[a-z]I[dD]$")
 _NUMBERED = re.compile(r"(\D*)(\d+)")
 
 
@@ -124,12 +131,18 @@ def _identifiers(source: pd.DataFrame, target: pd.DataFrame, spare: set[str]) ->
     found = []
     for name in dict.fromkeys([*target.columns, *source.columns]):
         sides = [table[name] for table in (source, target) if name in table.columns]
-        if name in spare or not all(len(each) > 1 and each.is_unique for each in sides):
+        if name in spare:
+            continue
+        if _ALWAYS_IDENTIFIER.search(name) and not any(map(has_fractions, sides)):
+            found.append(name)  # of patients, say, who come twice
+            continue
+        if not all(len(each) > 1 and each.is_unique for each in sides):
             continue
         if is_called_identifier(name):
             is_found = not any(map(has_fractions, sides))
         else:
-            is_found = all(map(is_text, sides)) and max(map(len, sides)) >= _FEWEST_NAMES
+            names = all(is_text(each) and not _are_mostly_numbers(each) for each in sides)
+            is_found = names and max(map(len, sides)) >= _FEWEST_NAMES
         if is_found:
             found.append(name)
     return found
@@ -224,7 +237,8 @@ def _columns(
             dates.append(name)
         elif not all(map(_has_values, sides)):
             empty.append(name)
-        elif any(not is_text(each) for each in sides):  # numbers in one: numbers in the other
+        elif any(not is_text(each) or _are_mostly_numbers(each) for each in sides):
+            # numbers in one: numbers in the other
             _check_numbers(name, sides, notes)
             yield Column(name)
         else:
@@ -238,6 +252,16 @@ def _columns(
 def _has_values(column: pd.Series) -> bool:
     known = as_texts(column) if is_text(column) else column
     return bool(known.notna().any())
+
+
+def _are_mostly_numbers(column: pd.Series) -> bool:
+    """Tell measurements with a few odd entries from categories that happen to be numbers."""
+    texts = as_texts(column).dropna()
+    numbers = as_numbers(texts)
+    known = numbers[~np.isnan(numbers)]
+    if len(known) < _MOSTLY * len(texts) or len(np.unique(known)) <= _MOST_CODES:
+        return False
+    return not texts.str.fullmatch(r"0\d+").any()  # codes such as 007
 
 
 def _check_numbers(name: str, sides: Sequence[pd.Series], notes: list[str]) -> None:

@@ -11,7 +11,7 @@ from scipy.stats import binomtest
 from sklearn.base import clone
 
 from ilspace.baselines import SourceOnly, TargetOnly
-from ilspace.selection import CircularValidation, Evidence
+from ilspace.selection import Evidence
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -29,6 +29,9 @@ FEWEST_LABELS = 10
 
 MOST_ROWS = 2000
 """Rows of each table that models are compared on."""
+
+_OTHER_FREQUENCIES = 0.2
+"""Total variation between class frequencies from which on they are worth a word."""
 
 ADAPTED = "adapted"
 NOT_ADAPTED = "not adapted"
@@ -110,7 +113,7 @@ def compare(
     """
     labelled = np.arange(0) if yt is None else np.flatnonzero([each is not None for each in yt])
     labelled = labelled[_evenly(len(labelled))]
-    rows = _evenly(len(y))
+    rows = _some_of_each_class(y)
     target_rows = np.union1d(_evenly(len(target)), labelled)
     y, source, target = y[rows], source.iloc[rows], target.iloc[target_rows]
     yt = None if yt is None else yt[target_rows]
@@ -118,26 +121,36 @@ def compare(
     if not by_labels and (flaw := _no_circle(model.plan_.are_shared, y)):
         return Comparison("nothing", 0, {}, None, f"Nothing to compare with: {flaw}. {_ADVICE}")
     candidates = _candidates(model, source, target, len(labelled) > 0)
-    scores: dict[str, float] = {}
     right: dict[str, np.ndarray] = {}
     for done, (name, each) in enumerate(candidates.items()):
         if yt is not None and by_labels:
             right[name] = _held_out_in_turn(each, y, yt)
-            scores[name] = float(np.mean(right[name]))
         elif name != TARGET_ALONE:
-            scores[name] = _circular(each, y)
+            right[name] = _circular(each, y)
         if on_step is not None:
             on_step(done + 1, len(candidates))
+    scores = {name: float(np.mean(each)) for name, each in right.items()}
     if by_labels:
         helps, verdict = _verdict_by_labels(scores, right)
         return Comparison("target labels", len(right[ADAPTED]), scores, helps, verdict)
-    helps, verdict = _verdict_without(scores, shift_p_value)
-    return Comparison("circular validation", len(y), scores, helps, verdict)
+    verdict = _verdict_without(scores, right, shift_p_value)
+    caution = _caution(candidates[NOT_ADAPTED], y)
+    return Comparison("circular validation", len(y), scores, None, f"{verdict}{caution} {_ADVICE}")
 
 
 def _evenly(n_rows: int) -> np.ndarray:
     """At most so many rows, drawn evenly."""
     return np.linspace(0, n_rows - 1, min(n_rows, MOST_ROWS)).astype(int)
+
+
+def _some_of_each_class(y: np.ndarray) -> np.ndarray:
+    """At most so many rows, drawn evenly from the classes, and two of each at least."""
+    if len(y) <= MOST_ROWS:
+        return np.arange(len(y))
+    order = np.argsort(y, kind="stable")
+    _, starts, counts = np.unique(y[order], return_index=True, return_counts=True)
+    always = np.concatenate([starts, starts[counts > 1] + 1])
+    return np.sort(order[np.union1d(_evenly(len(y)), always)])
 
 
 def _candidates(model, source, target, has_labels: bool) -> dict[str, _Candidate]:
@@ -177,17 +190,17 @@ def _no_circle(are_shared: bool, y: np.ndarray) -> str | None:
     return None
 
 
-def _circular(candidate: _Candidate, y: np.ndarray) -> float:
-    """Share of source labels that come back by way of the predicted target labels."""
+def _circular(candidate: _Candidate, y: np.ndarray) -> np.ndarray:
+    """Which source labels come back by way of the predicted target labels."""
     fold = _folds(y, _N_CIRCLES)
-    right = []
+    right = np.zeros(len(y), dtype=bool)
     for each in range(_N_CIRCLES):
         kept, held = np.flatnonzero(fold != each), np.flatnonzero(fold == each)
         fitted = clone(candidate.estimator)
         fitted.fit(candidate.source[kept], y[kept], candidate.target)
         evidence = Evidence(fitted, candidate.source, y, held, candidate.target)
-        right.append(len(held) * CircularValidation().judge(evidence))
-    return float(sum(right) / len(y))
+        right[held] = evidence.round_trip[held] == y[held]
+    return right
 
 
 def _folds(y: np.ndarray, n_folds: int) -> np.ndarray:
@@ -202,9 +215,7 @@ def _verdict_by_labels(
 ) -> tuple[bool | None, str]:
     others = {name: score for name, score in scores.items() if name != ADAPTED}
     rival = max(others, key=lambda name: others[name])
-    gained = int(np.sum(right[ADAPTED] & ~right[rival]))
-    lost = int(np.sum(~right[ADAPTED] & right[rival]))
-    p_value = binomtest(gained, gained + lost).pvalue if gained + lost else 1.0
+    p_value = _sign_test(right[ADAPTED], right[rival])
     measured = (
         f"on {len(right[ADAPTED])} labelled target rows, held out in turn, the adapted classifier "
         f"is right in {scores[ADAPTED]:.0%} and the best simpler one ({rival}) in "
@@ -212,7 +223,7 @@ def _verdict_by_labels(
     )
     if p_value > 0.05:
         return None, f"No clear difference: {measured} (p = {p_value:.2g}, sign test)."
-    if gained > lost:
+    if scores[ADAPTED] > others[rival]:
         return True, f"Adaptation helps: {measured} (p = {p_value:.2g}, sign test)."
     return False, (
         f"Adaptation does not help: {measured} (p = {p_value:.2g}, sign test). Use the simpler one."
@@ -220,19 +231,50 @@ def _verdict_by_labels(
 
 
 def _verdict_without(
-    scores: dict[str, float], shift_p_value: float | None
-) -> tuple[bool | None, str]:
+    scores: dict[str, float], right: dict[str, np.ndarray], shift_p_value: float | None
+) -> str:
+    """What can be said without a target label: signs, never that it helps."""
     others = {name: score for name, score in scores.items() if name != ADAPTED}
-    if shift_p_value is not None and shift_p_value > 0.05:
-        return False, (
-            "Adaptation is not needed: the two tables do not differ measurably "
-            f"(p = {shift_p_value:.2g}). {_ADVICE}"
-        )
     rival = max(others, key=lambda name: others[name])
+    p_value = _sign_test(right[ADAPTED], right[rival])
     measured = (
         "by way of the predicted target labels, the labels of held-out source rows come back in "
-        f"{scores[ADAPTED]:.0%} with adaptation and in {others[rival]:.0%} without ({rival})"
+        f"{scores[ADAPTED]:.0%} with adaptation and in {others[rival]:.0%} without ({rival}; "
+        f"p = {p_value:.2g}, sign test)"
     )
+    if shift_p_value is not None and shift_p_value > 0.05:
+        return (
+            "Adaptation may not be needed: no difference between the tables was found "
+            f"(p = {shift_p_value:.2g}); {measured}."
+        )
+    if p_value > 0.05:
+        return f"There is no clear sign whether adaptation helps: {measured}."
     if scores[ADAPTED] > others[rival]:
-        return True, f"Adaptation seems to help: {measured}. {_ADVICE}"
-    return None, f"There is no sign that adaptation helps: {measured}. {_ADVICE}"
+        return f"There is a sign that adaptation helps: {measured}."
+    return f"There is a sign that adaptation does harm: {measured}."
+
+
+def _caution(unadapted: _Candidate, y: np.ndarray) -> str:
+    """What adaptation cannot stand, and no criterion without labels sees: other class frequencies.
+
+    Adaptation makes the target as frequent in its classes as the source is, so that its own
+    predictions do not tell; those without it may.
+    """
+    fitted = clone(unadapted.estimator).fit(unadapted.source, y, unadapted.target)
+    predicted = fitted.predict(unadapted.target)
+    classes = np.unique(y)
+    source, target = (np.array([np.mean(each == c) for c in classes]) for each in (y, predicted))
+    if np.sum(np.abs(source - target)) / 2 < _OTHER_FREQUENCIES:
+        return ""
+    farthest = int(np.argmax(np.abs(source - target)))
+    return (
+        f" But without adaptation {str(classes[farthest])!r} is predicted for "
+        f"{target[farthest]:.0%} of the target and has {source[farthest]:.0%} of the source: if "
+        "the classes are not as frequent in both tables, adaptation does harm."
+    )
+
+
+def _sign_test(one: np.ndarray, other: np.ndarray) -> float:
+    """p-value of the rows on which two classifiers differ."""
+    gained, lost = int(np.sum(one & ~other)), int(np.sum(~one & other))
+    return float(binomtest(gained, gained + lost).pvalue) if gained + lost else 1.0

@@ -148,9 +148,19 @@ def _dialect(sample: bytes, name: str) -> _Dialect:
             f"{len(names)} names and {len(rows[0])} entries: mend the first line."
         )
     entries = list(zip(*(row for row in rows if len(row) == len(names)), strict=True))
-    commas = separator != "," and any(
-        _DECIMAL_COMMA.fullmatch(each.strip()) for column in entries for each in column
-    )
+    written = [[each.strip() for each in column if each.strip() not in GAPS] for column in entries]
+    with_comma = [
+        column
+        for column in written
+        if any(_DECIMAL_COMMA.fullmatch(each) for each in column)
+        and all(_is_number(each.replace(",", ".", 1)) for each in column)
+    ]
+    with_point = [
+        column
+        for column in written
+        if any("." in each for each in column) and all(map(_is_number, column))
+    ]
+    commas = separator != "," and len(with_comma) > len(with_point)
     texts = tuple(
         column_name
         for column_name, column in zip(names, entries, strict=False)

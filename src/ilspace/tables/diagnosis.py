@@ -50,7 +50,8 @@ class Diagnosis:
     shift_after : Shift
         In the latent space.
     source_balance, target_balance : dict of str to float
-        Share of each class among the labels of the source, and among the predictions.
+        Share of each class among the labels of the source, and among the predictions for rows
+        without a label of their own.
     directions : tuple of Direction
         The leading ones.
     """
@@ -98,21 +99,28 @@ def diagnose(
         All of it.
     """
     before, after = _shifts(model, source, target)
-    comparison = compare(
-        model,
-        source,
-        y,
-        target=target,
-        yt=yt,
-        shift_p_value=None if before is None else before.mmd_p_value,
-        on_step=on_step,
+    try:
+        comparison = compare(
+            model,
+            source,
+            y,
+            target=target,
+            yt=yt,
+            shift_p_value=None if before is None else before.mmd_p_value,
+            on_step=on_step,
+        )
+    except ValueError as error:  # the labels are there, and worth more than a comparison
+        reason = " ".join(str(error).split())
+        comparison = Comparison("nothing", 0, {}, None, f"Nothing to compare with: {reason}")
+    is_new = (
+        np.array([each is None for each in yt]) if yt is not None else np.ones(len(predicted), bool)
     )
     return Diagnosis(
         comparison,
         before,
         after,
         _balance(y, model.classes_),
-        _balance(predicted, model.classes_),
+        _balance(predicted[is_new] if is_new.any() else predicted, model.classes_),
         leading_directions(model, target),
     )
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ilspace.datasets.preprocessing import STEPS
+from ilspace.scale.running import Moments
 from ilspace.tables.columns import Column
 from ilspace.tables.errors import TableError
 from ilspace.tables.values import as_numbers, as_table, as_texts, without_giants
@@ -103,13 +104,14 @@ def fit_encoder(
     """
     table = as_table(table)
     numbers, indicators = _numbers(table, columns), _indicators(table, columns)
-    known = ~np.isnan(numbers)
-    fill = np.where(known, numbers, 0).sum(axis=0) / np.maximum(known.sum(axis=0), 1)
+    sums, counts = _known_sums(numbers)
+    fill = sums / np.maximum(counts, 1)
     X = _filled(numbers, indicators, fill)
     center, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
     for step in scaling.split("-"):
         if step == "zscore":
-            center, scale = X.mean(axis=0), _scale(X, columns, numbers.shape[1])
+            center = X.mean(axis=0)
+            scale = _scale(center, X.std(axis=0), columns, len(X))
             X = (X - center) / scale
         else:
             if step == "sqrt" and X.min(initial=0) < 0:
@@ -138,17 +140,84 @@ def default_scaling(tables: Sequence[tuple[pd.DataFrame, Sequence[Column]]]) -> 
     return "zscore-l2" if min(widths) >= WIDE else "zscore"
 
 
-def _scale(X: np.ndarray, columns: Sequence[Column], n_numbers: int) -> np.ndarray:
+def known_sums(table: pd.DataFrame, columns: Sequence[Column]) -> tuple[np.ndarray, np.ndarray]:
+    """Sums and counts of the known numbers of some rows, for the means that fill gaps.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Some rows.
+    columns : sequence of Column
+        Their features.
+
+    Returns
+    -------
+    sums, counts : ndarray of shape (n_numbers,)
+        One a column of numbers.
+    """
+    return _known_sums(_numbers(as_table(table), columns))
+
+
+def unscaled(encoder: TableEncoder, fill: np.ndarray) -> TableEncoder:
+    """An encoder that goes no further than to what `zscore` takes the moments of.
+
+    Parameters
+    ----------
+    encoder : TableEncoder
+        An encoder of the same columns.
+    fill : ndarray of shape (n_numbers,)
+        What gaps are filled with.
+
+    Returns
+    -------
+    TableEncoder
+        With the steps before `zscore`, or with all where there is none.
+    """
+    steps = encoder.scaling.split("-")
+    before = steps[: steps.index("zscore")] if "zscore" in steps else steps
+    return replace(encoder, scaling="-".join(before) or "none", fill=fill)
+
+
+def scaled_encoder(encoder: TableEncoder, fill: np.ndarray, *, moments: Moments) -> TableEncoder:
+    """The encoder that :func:`fit_encoder` would find for rows of which the moments are known.
+
+    Parameters
+    ----------
+    encoder : TableEncoder
+        An encoder of the same columns.
+    fill : ndarray of shape (n_numbers,)
+        What gaps are filled with.
+    moments : Moments
+        Of the rows as :func:`unscaled` encodes them.
+
+    Returns
+    -------
+    TableEncoder
+        For all these rows.
+    """
+    if "zscore" not in encoder.scaling.split("-"):
+        return replace(encoder, fill=fill)
+    std = np.sqrt(np.diagonal(moments.covariance))
+    scale = _scale(moments.mean, std, encoder.columns, moments.n_rows)
+    return replace(encoder, fill=fill, center=moments.mean, scale=scale)
+
+
+def _known_sums(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    known = ~np.isnan(numbers)
+    return np.where(known, numbers, 0).sum(axis=0), known.sum(axis=0)
+
+
+def _scale(mean: np.ndarray, std: np.ndarray, columns: Sequence[Column], n_rows: int) -> np.ndarray:
     """Standard deviation of each column of numbers, and of each column's categories together."""
-    std = X.std(axis=0)
-    start = n_numbers
+    std = std.copy()
+    start = sum(not column.categories for column in columns)
     for column in columns:
         stop = start + len(column.categories)
         if stop > start:
             std[start:stop] = np.sqrt(np.sum(std[start:stop] ** 2))
             start = stop
     # the mean of n equal numbers is off by up to n rounding errors, and the deviation follows
-    varies = std > len(X) * np.finfo(float).eps * np.abs(X.mean(axis=0))
+    varies = std > n_rows * np.finfo(float).eps * np.abs(mean)
     return np.where(varies, std, _SILENCE)
 
 
@@ -163,9 +232,22 @@ def _numbers(table: pd.DataFrame, columns: Sequence[Column]) -> np.ndarray:
     if all(dtype.kind in "fiub" for dtype in chosen.dtypes):  # at once, as is usual
         numbers = chosen.to_numpy(dtype=float)
     else:
-        numbers = np.stack([as_numbers(chosen[name]) for name in names], axis=1)
+        numbers = np.stack([_read_numbers(chosen[name]) for name in names], axis=1)
     # by rows, so that sums do not depend on how pandas keeps its columns
     return np.ascontiguousarray(without_giants(numbers))
+
+
+def _read_numbers(column: pd.Series) -> np.ndarray:
+    """Numbers of a column that had numbers when the encoder was made."""
+    numbers = as_numbers(column)
+    given = column.notna().to_numpy()
+    if np.sum(np.isnan(numbers) & given) > np.sum(given) / 2:
+        example = str(column[given].iloc[0])
+        raise TableError(
+            f"The column {str(column.name)!r} must hold numbers, but most of its entries are none, "
+            f"such as {example!r}: convert them (a decimal comma must be a point)."
+        )
+    return numbers
 
 
 def _indicators(table: pd.DataFrame, columns: Sequence[Column]) -> np.ndarray:

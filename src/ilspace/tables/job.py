@@ -17,6 +17,7 @@ from ilspace.tables.classifier import Step, TableClassifier
 from ilspace.tables.diagnosis import Diagnosis, diagnose
 from ilspace.tables.errors import TableError
 from ilspace.tables.labels import take_source_labels, take_target_labels
+from ilspace.tables.parted import PartedTable, fit_whole
 from ilspace.tables.reading import STANDARD_INPUT, read_table
 
 if TYPE_CHECKING:
@@ -57,13 +58,18 @@ class Adaptation:
     y, yt : ndarray
         Their labels; `yt` is None if no target row has one.
     labelled : DataFrame
-        What :meth:`TableClassifier.label_rows` says of the target rows.
+        What :meth:`TableClassifier.label_rows` says of the target rows, and in the column
+        ``given``, if some target rows had labels, which.
     diagnosis : Diagnosis
         Whether and how it helps.
     warnings : tuple of str
         What was said during the fit.
     seconds : float
         Time it took.
+    inputs : dict
+        What was asked for.
+    whole : PartedTable or None
+        All rows of the target, where `target` is a sample of them.
     """
 
     model: TableClassifier
@@ -75,6 +81,20 @@ class Adaptation:
     diagnosis: Diagnosis
     warnings: tuple[str, ...]
     seconds: float
+    inputs: dict[str, Any]
+    whole: PartedTable | None = None
+
+    @property
+    def n_target_rows(self) -> int:
+        """Rows of the target, in the sample or not."""
+        return len(self.target) if self.whole is None else self.whole.n_rows
+
+    @property
+    def predicted(self) -> pd.DataFrame:
+        """What is said of the rows that had no label; of all, if each had one."""
+        if "given" not in self.labelled or self.labelled["given"].all():
+            return self.labelled
+        return self.labelled[~self.labelled["given"]]
 
 
 def adapt_files(
@@ -89,6 +109,7 @@ def adapt_files(
     n_components: int | None = None,
     select: bool = False,
     seed: int = 0,
+    parted: bool = False,
     listener: Listener | None = None,
 ) -> Adaptation:
     """Learn from two files.
@@ -109,6 +130,9 @@ def adapt_files(
         Whether to choose the parameters by criteria that see no target label.
     seed : int, default=0
         Same seed, same result.
+    parted : bool, default=False
+        Whether the target stays in its Parquet files, which Dask reads a part at a time. Columns
+        and trust are then judged by a sample of its rows, and so is the report.
     listener : Listener, optional
         Who is told how it goes.
 
@@ -122,8 +146,19 @@ def adapt_files(
     if str(source) == str(target) == STANDARD_INPUT:
         raise TableError("One of the tables may be the standard input, but both are: name a file.")
     tell.on_stage("reading")
-    tables = [read_table(each, texts=ids, label=label) for each in (source, target)]
-    source_table, y = take_source_labels(tables[0], label, name=str(source))
+    notes: list[str] = []
+    tables, whole = [read_table(source, texts=ids, label=label)], None
+    if parted:
+        whole = PartedTable.of(target, label=label)
+        tables.append(whole.sample(seed, texts=ids))
+        if len(tables[1]) < whole.n_rows:
+            notes.append(
+                f"The target has {whole.n_rows} rows, of which {len(tables[1])} stand for all "
+                "where predictions are judged, and in the report."
+            )
+    else:
+        tables.append(read_table(target, texts=ids, label=label))
+    source_table, y = take_source_labels(tables[0], label, name=str(source), notes=notes)
     target_table, yt = take_target_labels(tables[1], label, classes=np.unique(y))
     model = TableClassifier(
         _estimator(n_components, select, seed, tell),
@@ -136,15 +171,21 @@ def adapt_files(
     )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
+        # a source in memory is sent to the workers of a cluster; Dask would have it otherwise
+        warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
         tell.on_stage("choosing parameters" if select else "fitting")
         try:
             model.fit(source_table, y, target_table, yt)
+            if whole is not None:
+                fit_whole(model, source_table, y, target=whole)
         except TableError:
             raise
         except ValueError as error:  # what is wrong with the rows, the estimator says
             raise TableError(" ".join(str(error).split())) from error
         tell.on_stage("labelling")
         labelled = model.label_rows(target_table)
+        if yt is not None:
+            labelled["given"] = [each is not None for each in yt]
         tell.on_stage("comparing")
         diagnosis = diagnose(
             model,
@@ -155,15 +196,24 @@ def adapt_files(
             predicted=labelled["label"].to_numpy(),
             on_step=tell.on_count,
         )
-    said = tuple(
-        dict.fromkeys(
-            " ".join(str(each.message).split())
-            for each in caught
-            if not issubclass(each.category, _FOR_DEVELOPERS)
-        )
+    if model.holdout_score_ is None:
+        notes.append("Too few source rows to hold some out, so that no prediction is trusted.")
+    said = (
+        *notes,
+        *(
+            dict.fromkeys(
+                " ".join(str(each.message).split())
+                for each in caught
+                if not issubclass(each.category, _FOR_DEVELOPERS)
+            )
+        ),
     )
     seconds = time.perf_counter() - start
-    return Adaptation(model, source_table, target_table, y, yt, labelled, diagnosis, said, seconds)
+    inputs = {"source": str(source), "target": str(target), "label": label, "seed": seed}
+    inputs |= {"select": select, "scaling": scaling, "columns": matching}
+    return Adaptation(
+        model, source_table, target_table, y, yt, labelled, diagnosis, said, seconds, inputs, whole
+    )
 
 
 def _estimator(n_components: int | None, select: bool, seed: int, tell: Listener) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -11,9 +12,15 @@ from ilspace.tables.errors import TableError
 if TYPE_CHECKING:
     import pandas as pd
 
+GAPS = ("", "nan", "NaN", "NA", "N/A", "#N/A", "<NA>", "null", "NULL", "?")
+"""How programs write that there is no label; None may well be a class."""
+
+_WHOLE = re.compile(r"-?\d+\.0")
+"""What programs make of 3 in a column with gaps."""
+
 
 def take_source_labels(
-    table: pd.DataFrame, label: str, *, name: str
+    table: pd.DataFrame, label: str, *, name: str, notes: list[str] | None = None
 ) -> tuple[pd.DataFrame, np.ndarray]:
     """Take the labels of the source off its table; rows without one are of no use.
 
@@ -25,6 +32,8 @@ def take_source_labels(
         The column of labels.
     name : str
         What to call the table.
+    notes : list of str, optional
+        Gets a sentence about rows that are left out.
 
     Returns
     -------
@@ -39,9 +48,13 @@ def take_source_labels(
             f"{', '.join(map(str, table.columns[:10]))}{' …' * (len(table.columns) > 10)}: name "
             "the right one with --label."
         )
-    has_label = (table[label] != "").to_numpy()
+    has_label = ~table[label].isin(GAPS).to_numpy()
+    if notes is not None and not has_label.all():
+        notes.append(f"Without a label, and left out: {np.sum(~has_label)} rows of {name}.")
     table = table[has_label].reset_index(drop=True)
     y = table[label].to_numpy().astype(str)
+    if len(y) and all(_WHOLE.fullmatch(each) for each in np.unique(y)):
+        y = np.array([each.removesuffix(".0") for each in y])
     if len(np.unique(y)) < 2:
         raise TableError(
             f"The column {label!r} of {name} must hold two classes or more, but holds "
@@ -76,7 +89,7 @@ def take_target_labels(
     texts = table[label].to_numpy().astype(str)
     known = set(classes.tolist())
     # gaps as other programs write them, unless a class is called so
-    gaps = {"", "nan", "NaN", "NA", "N/A", "None", "null", "?", "-1", "-1.0"} - known
+    gaps = {*GAPS, "None", "none", "-1", "-1.0"} - known
     # 3.0, which programs make of 3 in a column with gaps, is 3 again
     whole = {f"{each}.0": each for each in known if f"{each}.0" not in known}
     yt = np.array([None if each in gaps else whole.get(each, each) for each in texts], dtype=object)

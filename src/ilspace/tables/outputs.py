@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ilspace.tables.errors import TableError
+from ilspace.tables.parted import label_parts
 from ilspace.tables.prediction import predictions_table
 from ilspace.tables.report import report_page
 
@@ -48,12 +49,13 @@ def summary_of(adaptation: Adaptation) -> dict[str, Any]:
     n_labelled = 0 if adaptation.yt is None else sum(each is not None for each in adaptation.yt)
     comparison = diagnosis.comparison
     return {
+        "inputs": adaptation.inputs,
         "verdict": comparison.verdict,
         "adaptation_helps": comparison.helps,
         "setting": "semi-supervised" if n_labelled else "unsupervised",
         "source": {"rows": len(adaptation.source), "columns": len(plan.source)},
         "target": {
-            "rows": len(adaptation.target),
+            "rows": adaptation.n_target_rows,
             "columns": len(plan.target),
             "labelled": n_labelled,
         },
@@ -64,7 +66,7 @@ def summary_of(adaptation: Adaptation) -> dict[str, Any]:
         "classes": [str(each) for each in model.classes_],
         "held_out_source_accuracy": model.holdout_score_,
         "trusted": {
-            "share": float(adaptation.labelled["trusted"].mean()),
+            "share": float(adaptation.predicted["trusted"].mean()),
             "least_probability": _finite(model.trust_.confidence),
             "largest_distance": _finite(model.trust_.distance),
         },
@@ -138,15 +140,22 @@ def write_outputs(adaptation: Adaptation, folder: Path, *, force: bool = False) 
     """
     summary = summary_of(adaptation)
     with staged(folder, force=force) as draft:
-        table = predictions_table(
-            adaptation.target, adaptation.labelled, adaptation.model.plan_.ids
-        )
-        table.to_csv(draft / PREDICTIONS, index=False, float_format="%.6g")
+        _write_predictions(adaptation, draft / PREDICTIONS)
         adaptation.model.save(draft / MODEL)
         (draft / REPORT).write_text(report_page(adaptation, summary), encoding="utf-8")
         text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
         (draft / SUMMARY).write_text(text + "\n", encoding="utf-8")
     return summary
+
+
+def _write_predictions(adaptation: Adaptation, path: Path) -> None:
+    model = adaptation.model
+    if adaptation.whole is None:
+        table = predictions_table(adaptation.target, adaptation.labelled, model.plan_.ids)
+        table.to_csv(path, index=False, float_format="%.6g")
+        return
+    with path.open("w", encoding="utf-8", newline="") as output:
+        label_parts(model, adaptation.whole, output=output, given=adaptation.yt is not None)
 
 
 def check_folder(folder: Path, *, force: bool) -> None:
@@ -161,7 +170,7 @@ def check_folder(folder: Path, *, force: bool) -> None:
     """
     if folder.exists() and not folder.is_dir():
         raise TableError(f"The output {folder} must be a folder, but is a file: name another.")
-    if folder.exists() and not force:
+    if folder.exists() and not force and any(folder.iterdir()):
         raise TableError(
             f"The output folder {folder} must not exist, but does: name another, or add --force to "
             "replace the results in it."

@@ -99,7 +99,7 @@ def _refusals(path: str | Path) -> Iterator[None]:
     name = _named(path)
     try:
         yield
-    except (TableError, ImportError):
+    except (TableError, ImportError, MemoryError):
         raise
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         raise TableError(f"{name} must be a file, but there is none: check the path.") from None
@@ -163,6 +163,10 @@ def _blocks_of(
     texts = texts if label is None else (*texts, label)
     if start.startswith(b"PAR1"):
         yield from parquet_blocks(stream, name, texts=texts, n_rows=n_rows)
+    elif start.startswith(b"PK\x03\x04") and b"[Content_Types].xml" in start:
+        raise TableError(
+            f"{name} must be CSV, Parquet, NPZ or MAT, but is a workbook: save it as CSV."
+        )
     elif start.startswith(b"PK\x03\x04"):
         yield from _cut(npz_table(stream, name, label=label), n_rows)
     elif start.startswith((b"MATLAB 5.0", b"MATLAB 7.3")):

@@ -92,7 +92,11 @@ def _should_i_adapt(summary: dict[str, Any]) -> Section:
     shift = plain_table(
         ["difference between the tables", "before", "after"],
         rows,
-        caption="Source rows that were held out against target rows, before and after adaptation.",
+        caption=(
+            "Source rows "
+            f"{'' if summary['held_out_source_accuracy'] is None else 'that were held out '}"
+            "against target rows, before and after adaptation."
+        ),
     )
     return Section(
         "adapt-at-all",
@@ -119,8 +123,8 @@ def _predictions(adaptation: Adaptation, summary: dict[str, Any]) -> Section:
         key=lambda each: abs(balance["source"][each] - balance["predicted"][each]),
     )
     sure = go.Figure()
-    trusted = adaptation.labelled["trusted"].to_numpy()
-    probability = adaptation.labelled["probability"].to_numpy()
+    trusted = adaptation.predicted["trusted"].to_numpy()
+    probability = adaptation.predicted["probability"].to_numpy()
     for name, part in (("trusted", trusted), ("not trusted", ~trusted)):
         counts, edges = np.histogram(probability[part], bins=20, range=(0, 1))
         sure.add_bar(name=name, x=((edges[1:] + edges[:-1]) / 2).tolist(), y=counts.tolist())
@@ -142,18 +146,23 @@ def _predictions(adaptation: Adaptation, summary: dict[str, Any]) -> Section:
 def _trust_in_words(summary: dict[str, Any]) -> str:
     trusted, accuracy = summary["trusted"], summary["held_out_source_accuracy"]
     if accuracy is None:
-        return "No source rows could be held out, so that all predictions count as trusted."
+        return "Too few source rows to hold some out, so that no prediction is trusted."
     if trusted["least_probability"] is None:
         return (
             f"On held-out source rows {accuracy:.0%} were right, and no confidence was enough for "
             "the accuracy that trust asks for: no prediction is trusted."
         )
+    sure = (
+        f"its probability is at least {trusted['least_probability']:.2f}, which held-out source "
+        "rows needed to be right as often as trust asks for, and if it is"
+        if trusted["least_probability"]
+        else "it is (at any probability held-out source rows were right as often as trust asks for)"
+    )
     return (
-        f"On held-out source rows {accuracy:.0%} were right. A prediction is trusted if its "
-        f"probability is at least {trusted['least_probability']:.2f}, which held-out source rows "
-        "needed to be right as often as trust asks for, and if it is no farther from labelled rows "
-        f"than 99 % of these ({trusted['largest_distance']:.3g}). Target rows may do worse. "
-        "Probabilities rank the rows; they are not calibrated."
+        f"On held-out source rows {accuracy:.0%} were right. A prediction is trusted if {sure} no "
+        f"farther from labelled rows than 99 % of them ({trusted['largest_distance']:.3g}), and if "
+        "half of the row's columns have values. Target rows may do worse. Probabilities rank the "
+        "rows; they are not calibrated."
     )
 
 
@@ -216,7 +225,7 @@ def _scatter(rows, codes, hover, probability: np.ndarray, *, n_classes: int) -> 
         ("source", "target"), rows, codes, hover, ("circle", "x"), strict=True
     ):
         places = plane.transform(each)
-        places = np.pad(places, ((0, 0), (0, 2 - places.shape[1])))
+        places = np.concatenate([places, np.zeros((len(places), 2))], axis=1)  # two at least
         figure.add_scatter(
             x=[float(f"{value:.4g}") for value in places[:, 0]],
             y=[float(f"{value:.4g}") for value in places[:, 1]],

@@ -66,15 +66,24 @@ def learn_trust(
     farthest = float(np.quantile(distance, FARTHEST))
     order = np.argsort(-probability, kind="stable")
     ranked = probability[order]
-    shares = np.cumsum(is_right[order]) / np.arange(1, len(order) + 1)
+    counts = np.arange(1, len(order) + 1)
+    shares = _cautious(np.cumsum(is_right[order]), counts)
     # equal confidences are trusted together, so only the last of them may end the range
     is_last = np.append(ranked[1:] < ranked[:-1], True)
-    fewest = min(FEWEST_ROWS, len(order))
-    enough = np.flatnonzero(
-        (shares >= accuracy) & is_last & (np.arange(1, len(order) + 1) >= fewest)
-    )
+    enough = np.flatnonzero((shares >= accuracy) & is_last & (counts >= FEWEST_ROWS))
     if len(enough) == 0:
         return Trust(np.inf, farthest)
     if enough[-1] == len(order) - 1:
         return Trust(0.0, farthest)
     return Trust(float(ranked[enough[-1]]), farthest)
+
+
+def _cautious(right: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Share of right ones that is reached with a chance of three quarters: Wilson's lower bound.
+
+    The widest of many ranges is chosen, so the plain share would be too kind.
+    """
+    share, z = right / counts, 0.6745
+    middle = share + z**2 / (2 * counts)
+    spread = z * np.sqrt(share * (1 - share) / counts + (z / (2 * counts)) ** 2)
+    return (middle - spread) / (1 + z**2 / counts)

@@ -1,0 +1,136 @@
+"""Targets that stay in their Parquet files: the labels of a table in memory, part by part."""
+
+import warnings
+
+import numpy as np
+import pandas as pd
+import pytest
+from tables.small_tables import small_tables
+
+dask = pytest.importorskip("dask")
+pytest.importorskip("dask.array")
+pytest.importorskip("pyarrow")
+
+from ilspace.tables import TableError, parted  # noqa: E402
+from ilspace.tables.clusters import cluster  # noqa: E402
+from ilspace.tables.columns import plan_columns  # noqa: E402
+from ilspace.tables.encoding import fit_encoder  # noqa: E402
+from ilspace.tables.job import adapt_files  # noqa: E402
+from ilspace.tables.outputs import write_outputs  # noqa: E402
+from ilspace.tables.parted import PartedTable, _encoder_of_all, read_part  # noqa: E402
+
+TABLES = small_tables(n=60, nt=47)
+
+
+@pytest.fixture(autouse=True)
+def _one_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def write_parts(folder, target, *, sizes=(20, 20, 7), rows_a_group=8):
+    """The source as CSV, the target as a folder of Parquet files with several row groups."""
+    folder.mkdir(exist_ok=True)
+    TABLES.source.to_csv(folder / "source.csv", index=False)
+    (folder / "parts").mkdir()
+    first = 0
+    for number, size in enumerate(sizes):
+        part = target.iloc[first : first + size]
+        path = folder / "parts" / f"{number}.parquet"
+        part.to_parquet(path, index=False, row_group_size=rows_a_group)
+        first += size
+    assert first == len(target)
+    return str(folder / "source.csv"), str(folder / "parts")
+
+
+def adapted(paths, folder, **options):
+    adaptation = adapt_files(*paths, label="class", ids=("sample",), **options)
+    summary = write_outputs(adaptation, folder)
+    return adaptation, summary, pd.read_csv(folder / "predictions.csv", dtype={"sample": str})
+
+
+@pytest.mark.parametrize(("n_labelled", "scaling"), [(0, "auto"), (9, "zscore-l2")])
+def test_a_small_table_in_parts_is_labelled_as_in_memory(tmp_path, n_labelled, scaling):
+    target = TABLES.labelled(n_labelled) if n_labelled else TABLES.target
+    paths = write_parts(tmp_path, target)
+    whole, summary, rows = adapted(paths, tmp_path / "whole", scaling=scaling)
+    found, parted_summary, parted_rows = adapted(
+        paths, tmp_path / "parted", scaling=scaling, parted=True
+    )
+    # six digits are written, and the distance of a row to itself is the root of rounding
+    pd.testing.assert_frame_equal(parted_rows, rows, rtol=1e-4, atol=1e-6)
+    np.testing.assert_allclose(
+        found.model.estimator_.metric_, whole.model.estimator_.metric_, atol=1e-8
+    )
+    for name in ("target", "verdict", "held_out_source_accuracy", "trusted", "notes"):
+        assert parted_summary[name] == summary[name]
+
+
+def test_all_rows_of_a_large_table_are_learned_from_and_labelled(tmp_path, monkeypatch):
+    monkeypatch.setattr(parted, "SAMPLE", 30)
+    paths = write_parts(tmp_path, TABLES.labelled(3))
+    adaptation, summary, rows = adapted(paths, tmp_path / "out", parted=True)
+    assert 30 <= len(adaptation.target) <= 33
+    assert adaptation.yt is not None
+    assert sum(each is not None for each in adaptation.yt) == 3  # none is left out
+    assert rows["sample"].tolist() == TABLES.target["sample"].tolist()
+    assert rows["given"].tolist() == [i < 3 for i in range(47)]
+    assert summary["target"]["rows"] == 47
+    assert any("47 rows" in note for note in summary["notes"])
+    assert adaptation.model.estimator_._n_rows == (60, 47)
+    numbers = TABLES.target[["height"]].to_numpy()
+    names = [each.name for each in adaptation.model.target_encoder_.columns if not each.categories]
+    filled = adaptation.model.target_encoder_.fill[names.index("height")]
+    assert filled == pytest.approx(np.nanmean(numbers), rel=1e-12)
+    expected = adaptation.model.label_rows(TABLES.target)
+    assert rows["label"].tolist() == expected["label"].tolist()
+
+
+@pytest.mark.parametrize("scaling", ["zscore", "l2-zscore-l2", "l2", "none"])
+def test_numbers_of_the_encoder_are_those_of_all_rows(tmp_path, scaling):
+    paths = write_parts(tmp_path, TABLES.target)
+    columns = plan_columns(TABLES.source, TABLES.target, ignored=["class"]).target
+    expected, _ = fit_encoder(TABLES.target, columns, scaling=scaling)
+    sampled, _ = fit_encoder(TABLES.target[:20], columns, scaling=scaling)
+    found = _encoder_of_all(sampled, PartedTable.of(paths[1], label="class"))
+    for name in ("fill", "center", "scale"):
+        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)
+    assert found.scaling == scaling
+
+
+def test_parts_are_row_groups_in_order(tmp_path):
+    _, path = write_parts(tmp_path, TABLES.target)
+    table = PartedTable.of(path, label="class")
+    assert [part.n_rows for part in table.parts] == [8, 8, 4, 8, 8, 4, 7]
+    assert table.n_rows == 47
+    rows = pd.concat([read_part(part, ("sample",)) for part in table.parts], ignore_index=True)
+    pd.testing.assert_frame_equal(rows, TABLES.target.reset_index(drop=True))
+
+
+def test_what_is_no_parquet_is_refused(tmp_path):
+    source, path = write_parts(tmp_path, TABLES.target)
+    with pytest.raises(TableError, match="must be a Parquet file or a folder"):
+        adapt_files(source, source, label="class", parted=True)
+    with pytest.raises(TableError, match="must be a Parquet file or a folder"):
+        adapt_files(source, tmp_path / "missing", label="class", parted=True)
+    (tmp_path / "empty").mkdir()
+    with pytest.raises(TableError, match="with rows, but has none"):
+        adapt_files(source, tmp_path / "empty", label="class", parted=True)
+    wrong = TABLES.target.assign(**{"class": "wasp"})
+    paths = write_parts(tmp_path / "wrong", wrong)
+    with pytest.raises(TableError, match="'wasp' is not"):
+        adapt_files(*paths, label="class", ids=("sample",), parted=True)
+
+
+def test_a_cluster_that_does_not_answer_is_refused(monkeypatch):
+    pytest.importorskip("distributed")
+    monkeypatch.setattr("ilspace.tables.clusters._PATIENCE", 0.5)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # what its client leaves behind
+        with (
+            pytest.raises(TableError, match="scheduler that answers"),
+            cluster("tcp://127.0.0.1:9"),
+        ):
+            pytest.fail("there is none")
+    with cluster(None):
+        pass
