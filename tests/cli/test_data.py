@@ -1,9 +1,11 @@
 """``ilspace data``: files are found, fetched whole, or missed in one sentence."""
 
 import functools
+import gc
 import hashlib
 import http.server
 import threading
+import warnings
 from types import MappingProxyType
 
 import pytest
@@ -36,12 +38,16 @@ def shelf(tmp_path, monkeypatch):
 
     handler = functools.partial(Handler, directory=str(served))
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler)
+    server.daemon_threads = False  # closing then waits for them, and they for their sockets
     thread = threading.Thread(target=server.serve_forever)
     thread.start()
     yield f"http://127.0.0.1:{server.server_port}", served, tmp_path / "cache" / "ilspace", asked
     server.shutdown()
     thread.join(5)
     server.server_close()
+    with warnings.catch_warnings():  # the client leaves the answer to a failed request open
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
 
 
 def run(*options):
