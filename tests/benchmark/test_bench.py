@@ -398,3 +398,11 @@ def test_a_broken_cell_does_not_raise():
     record = run_cell(cell)
     assert "There is no estimator 'Nothing'" in record["error"]
     json.dumps(record, allow_nan=False)
+
+
+def test_a_failure_is_recorded_without_folders(monkeypatch):
+    monkeypatch.setattr(cells, "make_estimator", lambda *_: 1 / 0)
+    record = run_cell(next(iter(plan().cells())))
+    assert record["error"].startswith("ZeroDivisionError")
+    assert record["places"][0].startswith("cells.py:")
+    assert not any("/" in each or "\\" in each for each in record["places"])

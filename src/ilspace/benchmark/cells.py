@@ -178,7 +178,10 @@ def run_cell(cell: Cell) -> dict[str, Any]:
         return record | _fit_and_score(cell, seed)
     except Exception as error:  # a method that fails must not end the run
         text = "".join(traceback.format_exception_only(error)).strip()
-        return record | {"error": text, "traceback": traceback.format_exc()}
+        # names of files alone: a store is published, and folders are nobody's business
+        frames = traceback.extract_tb(error.__traceback__)
+        places = [f"{Path(each.filename).name}:{each.lineno} {each.name}" for each in frames]
+        return record | {"error": text, "places": places}
 
 
 def _fit_and_score(cell: Cell, seed: int) -> dict[str, Any]:
