@@ -164,3 +164,12 @@ def test_solvers_rank_as_the_page_says(results):
     medians = {method: float(np.median(shares)) for method, shares in left.items()}
     order = ["L-BFGS", "conjugate gradient", "alternating", "projected gradient"]
     assert sorted(order, key=lambda method: medians[method]) == order
+
+
+@needs_stores
+@pytest.mark.parametrize(
+    "path", sorted((ROOT / "benchmarks").glob("*.jsonl")), ids=lambda p: p.stem
+)
+def test_no_published_cell_failed(path):
+    failed = [each["cell"] for each in Store(path).records() if each.get("error") is not None]
+    assert failed == []
