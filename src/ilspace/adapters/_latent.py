@@ -171,4 +171,6 @@ def _mapped(rows, mean: Array, mapping: Array) -> Array:
     """Centre rows and map them; sparse ones stay sparse."""
     if sparse.issparse(rows):
         return rows @ mapping - mean @ mapping
-    return array_namespace(mapping).matmul(rows - mean, mapping)
+    # single precision products raise the flag for lanes that only pad a vector; rows were checked
+    with np.errstate(invalid="ignore"):
+        return array_namespace(mapping).matmul(rows - mean, mapping)
