@@ -34,9 +34,8 @@ def leave_out_others(app, kind: str, name: str, member: Any, skip: bool, options
 
 
 def mend(app, kind: str, name: str, member: Any, options, lines: list[str]) -> None:
-    """Join lines that a backslash continues, and escape what would be a hyperlink in a type."""
+    """Escape what would be a hyperlink in a type."""
     text = "\n".join(lines)
-    text = re.sub(r"\\\n\s+", "", text)  # in a raw docstring the backslash is still there
     text = _SHAPE.sub(lambda found: _LAST_UNDERSCORE.sub(r"\\_", found[0]), text)
     lines[:] = text.split("\n")
 

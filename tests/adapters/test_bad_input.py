@@ -359,8 +359,9 @@ def test_a_start_of_names():
 def test_a_singular_covariance_names_the_remedy(solver):
     flat = X.copy()
     flat[:, 3:] = 0
-    with pytest.raises(ValueError, match="finite at the start.*raise shrinkage"):
+    with pytest.raises(ValueError, match="those of the source vary in 3: raise shrinkage"):
         ILSClassifier(shrinkage=0, solver=solver).fit(flat, y, Xt)
+    ILSClassifier(3, shrinkage=0, solver=solver).fit(flat, y, Xt)
 
 
 def test_a_row_without_a_label_cannot_be_scored():

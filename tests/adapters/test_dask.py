@@ -1,24 +1,26 @@
 """Dask collections under the same estimators: the same result, and nothing computed too soon."""
 
 import pickle
+import re
 from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
+from adapters.shifted import shifted
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.preprocessing import StandardScaler
+
+from ilspace import ILSClassifier, ILSTransformer, load
+from ilspace.adapters import distant_pieces
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
 dask = pytest.importorskip("dask")
 pd = pytest.importorskip("pandas")
-
-from adapters.shifted import shifted  # noqa: E402
-from sklearn.exceptions import ConvergenceWarning  # noqa: E402
-
-from ilspace import ILSClassifier, ILSTransformer, load  # noqa: E402
-from ilspace.adapters import distant_pieces  # noqa: E402
 
 DATA = shifted(n=90, nt=72)
 WIDER = DATA.Xt @ np.random.default_rng(0).normal(size=(6, 9))
@@ -197,6 +199,14 @@ def test_labels_that_are_strings():
     np.testing.assert_array_equal(lazy.compute(), expected.predict(DATA.Xt))
 
 
+def test_labels_in_dask_of_rows_in_memory():
+    yt = np.array(few_labels())
+    expected = ILSClassifier(3).fit(DATA.X, DATA.y, DATA.Xt, yt)
+    for y in (da.from_array(DATA.y, chunks=7), dd.from_pandas(pd.Series(DATA.y), npartitions=4)):
+        found = ILSClassifier(3).fit(DATA.X, y, DATA.Xt, da.from_array(yt, chunks=7))
+        assert_same_fit(found, expected, atol=0)
+
+
 def test_many_classes_bring_no_warning():
     y = np.arange(90) // 3
     expected = ILSTransformer(3).fit(DATA.X, y, DATA.Xt)
@@ -215,22 +225,37 @@ def test_a_memory_map(tmp_path):
 
 def test_a_dataset_of_hdf5(tmp_path):
     h5py = pytest.importorskip("h5py")
+    expected = ILSClassifier(3).fit(DATA.X, DATA.y, DATA.Xt)
     with h5py.File(tmp_path / "rows.h5", "w") as file:
         stored = file.create_dataset("rows", data=DATA.Xt, chunks=(16, 3))
-        found = ILSClassifier(3).fit(DATA.X, DATA.y, da.from_array(stored))
-    assert_same_fit(found, ILSClassifier(3).fit(DATA.X, DATA.y, DATA.Xt))
+        rows = da.from_array(stored)
+        found = ILSClassifier(3).fit(DATA.X, DATA.y, rows)
+        assert_same_fit(found, expected)
+        with dask.config.set(scheduler="threads", num_workers=3):
+            np.testing.assert_array_equal(found.predict(rows), expected.predict(DATA.Xt))
+        written = file.create_dataset("latent", (72, 3), dtype="f8")
+        da.store(found.transform(rows), written)  # block by block
+        np.testing.assert_allclose(written[:], expected.transform(DATA.Xt), atol=1e-8)
 
 
 def test_a_zarr_array(tmp_path):
     pytest.importorskip("zarr")
-    da.to_zarr(da.from_array(DATA.Xt, chunks=(16, 3)), str(tmp_path / "rows.zarr"))
-    found = ILSClassifier(3).fit(DATA.X, DATA.y, da.from_zarr(str(tmp_path / "rows.zarr")))
-    assert_same_fit(found, ILSClassifier(3).fit(DATA.X, DATA.y, DATA.Xt))
+    path = str(tmp_path / "rows.zarr")
+    expected = ILSClassifier(3).fit(DATA.X, DATA.y, DATA.Xt)
+    da.to_zarr(da.from_array(DATA.Xt, chunks=(16, 3)), path)
+    da.to_zarr(da.from_array(DATA.y, chunks=40), str(tmp_path / "labels.zarr"))
+    rows, labels = da.from_zarr(path), da.from_zarr(str(tmp_path / "labels.zarr"))
+    found = ILSClassifier(3).fit(DATA.X, labels, rows)
+    assert_same_fit(found, expected)
+    lazy: Any = found.predict(rows)
+    lazy.to_zarr(str(tmp_path / "found.zarr"))  # block by block
+    np.testing.assert_array_equal(
+        da.from_zarr(str(tmp_path / "found.zarr")), expected.predict(DATA.Xt)
+    )
 
 
 @pytest.mark.filterwarnings("ignore:The inplace keyword")  # of Dask's own reader
 def test_parquet_with_names_and_labels(tmp_path):
-    pytest.importorskip("pyarrow")
     source = pd.DataFrame(DATA.X, columns=NAMES).assign(label=np.array(["x", "y", "z"])[DATA.y])
     target = pd.DataFrame(DATA.Xt, columns=NAMES)
     for name, frame in (("source", source), ("target", target)):
@@ -253,6 +278,55 @@ def test_parquet_with_names_and_labels(tmp_path):
         found.predict(Xt[NAMES[::-1]])
     with pytest.raises(ValueError, match="order"):
         ILSClassifier(3).fit(X[NAMES], X["label"], Xt[NAMES[::-1]])
+    lazy: Any = found.predict(Xt)
+    lazy.to_dask_dataframe(columns="label").to_frame().to_parquet(tmp_path / "labels")
+    written = pd.read_parquet(tmp_path / "labels")["label"]
+    np.testing.assert_array_equal(written, expected.predict(target))
+
+
+@pytest.mark.parametrize("method", ["transform", "predict", "predict_proba", "class_distances"])
+@pytest.mark.parametrize("domain", ["target", "source"])
+def test_names_of_a_dataframe_bind_later_rows_as_in_scikit_learn(method, domain):
+    source, target = (pd.DataFrame(rows, columns=NAMES) for rows in (DATA.X, DATA.Xt))
+    spread = partial(dd.from_pandas, npartitions=3)
+    model = ILSClassifier(3).fit(spread(source), DATA.y, spread(target))
+    frame = source if domain == "source" else target
+    ask = partial(getattr(model, method), domain=domain)
+    np.testing.assert_allclose(ask(spread(frame)).compute(), ask(frame))
+    usual = StandardScaler().fit(frame)
+    for later in (
+        frame[NAMES[::-1]],
+        frame[NAMES[:-1]],
+        frame.assign(another=0.0),
+        frame.rename(columns={NAMES[0]: "another"}),
+    ):
+        with pytest.raises(ValueError, match="The feature names should match") as expected:
+            usual.transform(later)
+        for rows in (later, spread(later)):
+            with pytest.raises(ValueError, match=f"^{re.escape(str(expected.value))}$"):
+                ask(rows)
+    for rows in (frame.to_numpy(), da.from_array(frame.to_numpy(), chunks=40)):
+        with pytest.warns(UserWarning, match="X does not have valid feature names"):
+            ask(rows)
+
+
+def test_names_that_differ_between_the_domains():
+    source = dd.from_pandas(pd.DataFrame(DATA.X, columns=NAMES), npartitions=3)
+    other = [f"other {i}" for i in range(9)]
+    target = dd.from_pandas(pd.DataFrame(WIDER, columns=other), npartitions=2)
+    model = ILSClassifier(3).fit(source, DATA.y, target, few_labels())
+    np.testing.assert_array_equal(model.feature_names_in_, NAMES)
+    np.testing.assert_array_equal(model.target_feature_names_in_, other)
+    model.predict(target)
+    model.predict(source, domain="source")
+    for rows in (target[other[::-1]], target[other[::-1]].compute()):
+        with pytest.raises(ValueError, match="should match those of Xt at fit, in the same order"):
+            model.predict(rows)
+    for rows in (target[other[1:]], target[other[1:]].compute()):
+        with pytest.raises(ValueError, match="X has 8 features, but ILSClassifier is expecting 9"):
+            model.predict(rows)
+    with pytest.raises(ValueError, match="The feature names should match those that were passed"):
+        model.predict(source[NAMES[::-1]], domain="source")
 
 
 def test_pandas_types_of_columns():
@@ -294,6 +368,16 @@ def test_a_later_fit_does_not_change_what_was_asked_before():
     lazy = model.transform(da.from_array(DATA.Xt, chunks=30))
     model.fit(-DATA.X, DATA.y, 5 + DATA.Xt)
     np.testing.assert_array_equal(lazy.compute(), expected)
+
+
+def test_one_number_as_the_domain_of_all_rows():
+    model = ILSClassifier(3).fit(DATA.X, DATA.y, DATA.Xt)
+    rows = da.from_array(DATA.X, chunks=40)
+    for number, domain in ((1, "source"), (-2.0, "target")):
+        found = model.transform(rows, sample_domain=number)
+        np.testing.assert_array_equal(found, model.transform(DATA.X, domain))
+    with pytest.raises(ValueError, match="sample_domain must hold positive numbers"):
+        model.transform(rows, sample_domain=0)
 
 
 def test_blocks_without_rows_and_of_unknown_size():
@@ -377,6 +461,8 @@ def test_bad_targets():
     text = dd.from_pandas(pd.DataFrame({"a": ["x", "y"], "b": [1, 2]}), npartitions=1)
     with pytest.raises(ValueError, match=r"numeric columns, but \['a'\]"):
         ILSClassifier(3).fit(X, DATA.y, text)
+    with pytest.raises(ValueError, match=r"X must be dense .*: pass X\.toarray\(\)"):
+        ILSClassifier(3).fit(sparse.csr_array(DATA.X), DATA.y, da.from_array(DATA.Xt, chunks=40))
 
 
 def test_bad_rows_after_fit():
@@ -387,3 +473,15 @@ def test_bad_rows_after_fit():
         model.predict(da.from_array(DATA.Xt, chunks=40), sample_domain=np.ones(72))
     with pytest.raises(ValueError, match="NaN"):
         np.asarray(model.predict(da.from_array(broken(80, np.nan), chunks=40)))
+    text = pd.DataFrame(DATA.Xt).astype({0: str})
+    with pytest.raises(ValueError, match=r"X must have numeric columns, but \['0'\] are not"):
+        model.predict(dd.from_pandas(text, npartitions=2))
+
+
+def test_methods_for_rows_in_memory(in_dask):
+    model = ILSClassifier(3).fit(DATA.X, DATA.y, DATA.Xt)
+    with pytest.raises(ValueError, match="method of ILSClassifier takes .* or use transform"):
+        model.nearest(in_dask(DATA.Xt))
+    pairs = da.from_array(np.stack([DATA.Xt[:5], DATA.Xt[5:10]], axis=1))
+    with pytest.raises(ValueError, match="method of ILSClassifier takes .* or use transform"):
+        model.pair_distance(pairs)

@@ -47,9 +47,9 @@ def test_label_probability_and_distance_at_once(source_vote):
     yt = np.where(np.arange(60) < 12, y, -1)
     fitted = ILSClassifier(3, source_vote=source_vote).fit(X, y, Xt, yt)
     for domain, rows in (("target", Xt), ("source", X)):
-        label, probability, distance = fitted.nearest(rows, domain)
+        label, probabilities, distance = fitted.nearest(rows, domain)
         np.testing.assert_array_equal(label, fitted.predict(rows, domain))
-        np.testing.assert_array_equal(probability, fitted.predict_proba(rows, domain).max(axis=1))
+        np.testing.assert_array_equal(probabilities, fitted.predict_proba(rows, domain))
         labelled = np.concatenate([fitted.transform(X, "source"), fitted.transform(Xt[:12])])
         closest = cdist(fitted.transform(rows, domain), labelled).min(axis=1)
         np.testing.assert_allclose(distance, closest, atol=1e-6)

@@ -352,6 +352,36 @@ def test_a_later_piece_that_will_not_do_leaves_the_model_as_it_was(args, kwargs,
     assert model._n_rows == (90, 90)
 
 
+@pytest.mark.parametrize("kind", [ILSTransformer, ILSClassifier])
+def test_dask_collections_are_refused_with_a_remedy(kind, in_dask):
+    def refused(name):
+        message = rf"partial_fit takes rows in memory, but {name} is a Dask .*, or all of it to fit"
+        return pytest.raises(ValueError, match=message)
+
+    for name, piece in (("X", (in_dask(X), y, Xt)), ("Xt", (X, y, in_dask(Xt)))):
+        with refused(name):
+            kind(4).partial_fit(*piece)
+    model = kind(4, random_state=0).partial_fit(X[:90], y[:90], Xt[:90])
+    before = model.transform(Xt)
+    for name, piece in (("X", (in_dask(X), y)), ("Xt", (None, None, in_dask(Xt)))):
+        with refused(name):
+            model.partial_fit(*piece)
+    np.testing.assert_array_equal(model.transform(Xt), before)
+    assert model._n_rows == (90, 90)
+
+
+def test_the_blocks_of_a_dask_array_one_after_another():
+    da = pytest.importorskip("dask.array")
+    rows = da.from_array(X, chunks=(80, 3))
+    expected = learned(ILSClassifier(4, random_state=0), [(X[:80], y[:80], Xt)])
+    found = ILSClassifier(4, random_state=0).partial_fit(rows.partitions[0].compute(), y[:80], Xt)
+    for start in (80, 160):
+        labels = y[start : start + 80]
+        expected.partial_fit(X[start : start + 80], labels)
+        found.partial_fit(rows.partitions[start // 80].compute(), labels)
+    np.testing.assert_array_equal(found.transform(Xt), expected.transform(Xt))
+
+
 def test_sampled_pairs_are_refused():
     with pytest.raises(ValueError, match='"adam" compares all pairs .* but pairs is "sampled"'):
         ILSClassifier(pairs="sampled").partial_fit(X, y, Xt)

@@ -11,6 +11,7 @@ from scipy import sparse
 import ilspace
 from ilspace import ILSClassifier, ILSTransformer
 from ilspace.adapters import streaming
+from ilspace.adapters.learning import learn
 from ilspace.backend import to_numpy
 from ilspace.optimizers import STOCHASTIC_SOLVERS, Status
 
@@ -26,7 +27,8 @@ def whole_objective(model, sample_weight=None):
     """The objective over all pairs at the solution of a model that was fitted in full width."""
     batch = ILSTransformer(reduce=False, max_iter=0)
     _, domains = batch._check_domains(DATA.X, DATA.y, DATA.Xt, None, None, sample_weight)
-    assembly, _ = batch._learn(
+    assembly, _ = learn(
+        batch,
         domains,
         solver="conjugate-gradient",
         rng=np.random.default_rng(0),
@@ -75,7 +77,7 @@ def test_blocks_of_weighted_rows_are_unbiased():
     _, domains = model._check_domains(
         DATA.X[rows], DATA.y[rows], DATA.Xt, None, None, weights / weights.max()
     )
-    assembly, _ = model._learn(domains, solver="sgd", rng=np.random.default_rng(0), n_components=4)
+    assembly, _ = learn(model, domains, solver="sgd", rng=np.random.default_rng(0), n_components=4)
     labelled, start = assembly.streamed, assembly.start
     assert labelled is not None
     blocks = labelled.blocks(45, np.random.default_rng(1))

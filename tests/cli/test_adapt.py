@@ -54,7 +54,14 @@ def first(tmp_path_factory):
 
 def test_labels_are_those_of_the_library(first):
     _, _, rows = first
-    assert list(rows[0]) == ["sample", "label", "probability", "distance", "trusted"]
+    assert list(rows[0]) == [
+        "sample",
+        "label",
+        "probability",
+        "distance",
+        "trusted",
+        "unadapted",
+    ]
     assert [each["sample"] for each in rows] == TABLES.target["sample"].tolist()
     assert [each["label"] for each in rows] == library_labels(TABLES.source, TABLES.target)
 
@@ -264,6 +271,9 @@ def test_refused_in_one_sentence(tmp_path, make):
         (["--id", "nothing"], "'nothing' must be in a table"),
         (["--scaling", "sqrt-zscore-l2"], "negative numbers"),
         (["--label", "nothing"], "must have the column 'nothing'"),
+        (["--label", "Clas"], "name the right one with --label 'class'"),
+        (["--label", "class", "--id", "class"], "'class' is given to --id too"),
+        (["--label", "class", "--ignore", "class"], "'class' is given to --ignore too"),
     ],
 )
 def test_options_that_make_no_sense(tmp_path, options, said):

@@ -51,12 +51,23 @@ def printed(folder):
 
 def test_labels_are_those_of_the_library(printed):
     rows, wanted = rows_of(printed), expected()
-    assert list(rows[0]) == ["sample", "label", "probability", "distance", "trusted"]
+    assert list(rows[0]) == [
+        "sample",
+        "label",
+        "probability",
+        "distance",
+        "trusted",
+        "unadapted",
+    ]
     assert [each["sample"] for each in rows] == FURTHER["sample"].tolist()
     assert [each["label"] for each in rows] == wanted["label"].tolist()
     assert [each["trusted"] for each in rows] == wanted["trusted"].astype(str).tolist()
     met = [float(each["distance"]) for each in rows]
     np.testing.assert_allclose(met, wanted["distance"], rtol=1e-5)
+
+
+def test_the_folder_of_results_will_do(folder, printed):
+    assert run(folder, folder / "new.csv", "-q").stdout == printed
 
 
 @pytest.mark.parametrize("n_rows", [1, 7, 60, 1000])

@@ -146,7 +146,9 @@ def test_without_momentum_it_is_plain_stochastic_descent():
     # the weights of the mean: t (t + 1) (t + 2), which grow as the third power
     shares = np.array([t * (t + 1) * (t + 2) for t in range(1, 5)], dtype=float)
     shares /= shares.sum()
-    mean = tuple(sum(w * x for w, x in zip(shares, xs, strict=True)) for xs in zip(*trail))  # noqa: B905
+    mean = tuple(
+        sum(w * x for w, x in zip(shares, xs, strict=True)) for xs in zip(*trail, strict=True)
+    )
     for a, b in zip(met.point, manifold.project(mean), strict=True):
         np.testing.assert_allclose(a, b, atol=1e-12)
 

@@ -5,20 +5,21 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-da = pytest.importorskip("dask.array")
-dask = pytest.importorskip("dask")
-
-from ilspace.scale import row_space  # noqa: E402
-from ilspace.scale.dask_rows import (  # noqa: E402
+from ilspace.scale import row_space
+from ilspace.scale.dask_rows import (
     FAN_IN,
     CompleteMoments,
     add_up,
     is_dask,
+    refuse_dask,
     row_array,
     row_blocks,
     summarised,
     tree,
 )
+
+da = pytest.importorskip("dask.array")
+dask = pytest.importorskip("dask")
 
 
 @pytest.fixture(autouse=True)
@@ -39,6 +40,21 @@ def summary(X):
 def test_what_is_a_dask_collection():
     assert is_dask(da.ones(3))
     assert not any(is_dask(each) for each in (np.ones(3), [1.0], None, "dask"))
+
+
+def test_what_may_be_lazy_but_has_no_blocks_is_no_dask_collection():
+    class Labelled:  # as xarray's arrays are
+        def __dask_graph__(self):
+            return None
+
+    assert not is_dask(Labelled())
+    refuse_dask("this", remedy="nothing", X=Labelled())
+
+
+def test_a_refusal_names_what_must_be_what_is_and_the_remedy():
+    message = "this takes rows in memory, but Xt is a Dask array: compute Xt."
+    with pytest.raises(ValueError, match=f"^{message}$"):
+        refuse_dask("this", remedy="compute {name}", X=np.ones(3), Xt=da.ones(3))
 
 
 @settings(deadline=None, max_examples=30)

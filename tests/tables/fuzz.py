@@ -5,9 +5,9 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-import numpy as np  # noqa: E402
-import pandas as pd  # noqa: E402
-from storage import fuzz  # noqa: E402
+import numpy as np
+import pandas as pd
+from storage import fuzz
 
 
 def use(model):

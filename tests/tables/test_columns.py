@@ -141,6 +141,34 @@ def test_categories_that_are_numbers_are_texts():
     assert Column("grade", ("1", "2", "3")) in plan.source
 
 
+@pytest.mark.parametrize(
+    ("entries", "are_dates"),
+    [
+        (["2024-05-03", "2024-05-04", None], True),
+        (["2024-05-03T10:20:30.5Z", "2024-05-04 08:00"], True),
+        (["3.5.2024", "14.5.2024"], True),
+        (["05/03/2024 3:20 PM", "05/04/2024"], True),
+        (["2024-05-03", "unknown"], False),
+        (["2024-05/03", "1-2-3"], False),
+        (["24-05", "10-11"], False),
+    ],
+)
+def test_dates_that_are_texts(entries, are_dates):
+    rows = pd.DataFrame({"when": entries * 5, "x": np.arange(len(entries) * 5) % 7})
+    plan = plan_of(rows)
+    assert ("Dates, and left out: when." in plan.notes) is are_dates
+    assert ("when" in [each.name for each in plan.source]) is not are_dates
+
+
+def test_categories_of_one_table_alone_say_nothing():
+    here, there = X.assign(shop="north"), XT.assign(shop="south")
+    plan = plan_columns(here, there)
+    assert "Without a category that both tables have, and left out: shop." in plan.notes
+    assert "shop" not in [each.name for each in plan.source]
+    there.loc[there.index[0], "shop"] = "north"
+    assert "shop" in [each.name for each in plan_columns(here, there).source]
+
+
 def test_dates_and_empty_columns_are_left_out_and_named():
     odd = {"day": pd.Timestamp("2024-05-01"), "void": np.nan, "blank": " "}
     plan = plan_columns(X.assign(**odd), XT.assign(**odd))
@@ -183,7 +211,7 @@ def test_columns_with_numbers_for_names():
 
 def test_only_tables_are_tables():
     with pytest.raises(TypeError, match="must be a pandas DataFrame, but is a ndarray"):
-        plan_columns(np.eye(3), X)  # type: ignore[arg-type]
+        plan_columns(np.eye(3), X)
     with pytest.raises(TableError, match="'a' occurs 2 times"):
         plan_columns(pd.DataFrame(np.eye(2), columns=["a", "a"]), X)
 

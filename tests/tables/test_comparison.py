@@ -9,7 +9,7 @@ from tables.small_tables import small_tables
 
 from ilspace.baselines import SourceOnly
 from ilspace.tables import TableClassifier, comparison
-from ilspace.tables.comparison import ADAPTED, NOT_ADAPTED, SCALED, TARGET_ALONE, compare
+from ilspace.tables.comparison import ADAPTED, NOT_ADAPTED, POOLED, SCALED, TARGET_ALONE, compare
 
 TABLES = small_tables()
 X, Y, XT = TABLES.features
@@ -59,29 +59,34 @@ def test_with_target_labels_each_row_is_judged_without_its_own():
     yt = labels(15)
     model, met = compared(yt)
     assert met.judged_by == "target labels"
-    assert list(met.scores) == [ADAPTED, NOT_ADAPTED, SCALED, TARGET_ALONE]
+    assert list(met.scores) == [ADAPTED, NOT_ADAPTED, SCALED, POOLED, TARGET_ALONE]
     assert met.n_rows == 15
     target, known = model.encode(XT), np.arange(15)
     order = np.argsort(yt[known].astype(str), kind="stable")
     fold = np.empty(15, int)
     fold[order] = np.arange(15) % 5
-    alone = adapted = 0
+    alone = adapted = pooled = 0
+    source = model.encode(X, "source")
     for each in range(5):
         given, hidden = known[fold != each], known[fold == each]
         nearest = KNeighborsClassifier(1).fit(target[given], yt[given].astype(str))
         alone += np.sum(nearest.predict(target[hidden]) == yt[hidden])
+        all_rows = np.concatenate([source, target[given]])
+        nearest.fit(all_rows, np.concatenate([Y, yt[given].astype(str)]))
+        pooled += np.sum(nearest.predict(target[hidden]) == yt[hidden])
         some = yt.copy()
         some[hidden] = None
-        fitted = clone(model.estimator_).fit(model.encode(X, "source"), Y, target, some)
+        fitted = clone(model.estimator_).fit(source, Y, target, some)
         adapted += np.sum(fitted.predict(target[hidden]) == yt[hidden])
     assert met.scores[TARGET_ALONE] == pytest.approx(alone / 15)
+    assert met.scores[POOLED] == pytest.approx(pooled / 15)
     assert met.scores[ADAPTED] == pytest.approx(adapted / 15)
 
 
 def test_few_labels_do_not_judge():
     _, met = compared(labels(9))
     assert met.judged_by == "circular validation"
-    assert TARGET_ALONE not in met.scores
+    assert list(met.scores) == [ADAPTED, NOT_ADAPTED, SCALED]
 
 
 @pytest.mark.parametrize("n_labelled", [6, 12])

@@ -2,6 +2,7 @@
 
 import html
 import json
+import os
 import re
 from typing import Any
 
@@ -41,7 +42,14 @@ def test_files(job):
     ]
     assert json.loads((folder / "summary.json").read_text(encoding="utf-8")) == summary
     predictions = pd.read_csv(folder / "predictions.csv", dtype={"sample": str})
-    assert list(predictions) == ["sample", "label", "probability", "distance", "trusted"]
+    assert list(predictions) == [
+        "sample",
+        "label",
+        "probability",
+        "distance",
+        "trusted",
+        "unadapted",
+    ]
     assert predictions["sample"].tolist() == TABLES.target["sample"].tolist()  # 00000, 00001, …
     again = ilspace.load(folder / "model.safetensors")
     assert again.predict(TABLES.target).tolist() == predictions["label"].tolist()
@@ -128,6 +136,14 @@ def test_gaps_among_the_labels_of_the_source(tmp_path):
     assert notes == ["Without a label, and left out: 2 rows of it."]
 
 
+def test_identifiers_in_place_of_labels_are_wondered_at(tmp_path):
+    path = tmp_path / "source.csv"
+    path.write_text("x,name\n" + "".join(f"1,n{i // 3 if i < 6 else i}\n" for i in range(12)))
+    notes = []
+    take_source_labels(read_table(path, label="name"), "name", name="it", notes=notes)
+    assert notes == ["Most rows of it are a class of their own: is 'name' the column of labels?"]
+
+
 def test_whole_labels_of_a_source_with_gaps(tmp_path):
     path = tmp_path / "source.csv"
     path.write_text("x,class\n1,0.0\n2,1.0\n3,\n")
@@ -209,6 +225,12 @@ def test_rows_without_identifiers_are_numbered():
 # -- all or none ---------------------------------------------------------------------------------
 
 
+def replace_by_new(folder, names):
+    with staged(folder, force=True) as draft:
+        for name in names:
+            (draft / name).write_text("new")
+
+
 def fail_half_way(folder, error, **options):
     with staged(folder, **options) as draft:
         (draft / "predictions.csv").write_text("half")
@@ -225,6 +247,23 @@ def test_failure_leaves_nothing_new_and_the_old_whole(tmp_path, error):
         fail_half_way(tmp_path, error, force=True)
     assert [each.name for each in tmp_path.iterdir()] == ["predictions.csv"]
     assert (tmp_path / "predictions.csv").read_text() == "old"
+
+
+@pytest.mark.parametrize("failing", range(1, 6))
+def test_force_replaces_all_results_or_none(tmp_path, monkeypatch, failing):
+    for name in ("a", "b"):
+        (tmp_path / name).write_text("old")
+    calls, replace = iter(range(1, 100)), os.replace
+
+    def fail_once(*paths):
+        if next(calls) == failing:
+            raise OSError(5, "Input/output error")
+        replace(*paths)
+
+    monkeypatch.setattr(os, "replace", fail_once)
+    with pytest.raises(OSError, match="Input/output"):
+        replace_by_new(tmp_path, ("a", "b", "c"))
+    assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {"a": "old", "b": "old"}
 
 
 def test_force_replaces_results_and_leaves_other_files(tmp_path):

@@ -7,17 +7,17 @@ import pandas as pd
 import pytest
 from tables.small_tables import small_tables
 
+from ilspace.tables import TableError, parted
+from ilspace.tables.clusters import cluster
+from ilspace.tables.columns import plan_columns
+from ilspace.tables.encoding import fit_encoder
+from ilspace.tables.job import adapt_files
+from ilspace.tables.outputs import write_outputs
+from ilspace.tables.parted import PartedTable, _encoder_of_all, read_part
+
 dask = pytest.importorskip("dask")
 pytest.importorskip("dask.array")
 pytest.importorskip("pyarrow")
-
-from ilspace.tables import TableError, parted  # noqa: E402
-from ilspace.tables.clusters import cluster  # noqa: E402
-from ilspace.tables.columns import plan_columns  # noqa: E402
-from ilspace.tables.encoding import fit_encoder  # noqa: E402
-from ilspace.tables.job import adapt_files  # noqa: E402
-from ilspace.tables.outputs import write_outputs  # noqa: E402
-from ilspace.tables.parted import PartedTable, _encoder_of_all, read_part  # noqa: E402
 
 TABLES = small_tables(n=60, nt=47)
 

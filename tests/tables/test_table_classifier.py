@@ -10,7 +10,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.datasets import load_breast_cancer
 from sklearn.exceptions import NotFittedError
+from sklearn.metrics import log_loss
+from sklearn.neighbors import NearestCentroid
 from tables.small_tables import NUMBERS, small_tables
 
 import ilspace
@@ -34,7 +37,9 @@ def test_is_the_estimator_on_encoded_rows(fitted):
     rows, target = fitted.encode(X, "source"), fitted.encode(XT)
     alone = ILSClassifier().fit(rows, Y, target)
     np.testing.assert_array_equal(fitted.predict(XT), alone.predict(target))
-    np.testing.assert_array_equal(fitted.predict_proba(XT), alone.predict_proba(target))
+    powers = alone.predict_proba(target) ** fitted.exponent_
+    expected = powers / powers.sum(axis=1, keepdims=True)
+    np.testing.assert_allclose(fitted.predict_proba(XT), expected, rtol=1e-9)
     np.testing.assert_array_equal(fitted.transform(XT), alone.transform(target))
     np.testing.assert_array_equal(fitted.transform(X, "source"), alone.transform(rows, "source"))
     assert np.mean(fitted.predict(XT) == TABLES.truth) > 0.8
@@ -55,11 +60,75 @@ def test_trust_comes_from_rows_that_were_held_out(fitted):
     assert set(Y[held]) == set(Y)  # some of each class
     rows, kept = fitted.encode(X, "source"), np.setdiff1d(np.arange(len(Y)), held)
     alone = ILSClassifier().fit(rows[kept], Y[kept], fitted.encode(XT))
-    label, probability, distance = alone.nearest(rows[held], "source")
+    label, probabilities, distance = alone.nearest(rows[held], "source")
     assert fitted.holdout_score_ == np.mean(label == Y[held])
+    codes = np.searchsorted(fitted.classes_, Y[held])
+    losses = {}
+    for exponent in fitted.exponent_ * np.array([0.99, 1.0, 1.01]):
+        powers = probabilities**exponent
+        losses[exponent] = log_loss(codes, powers / powers.sum(axis=1, keepdims=True))
+    # no other is better on these rows, unless all are right and the surest is the best
+    assert min(losses, key=losses.__getitem__) == fitted.exponent_ or fitted.holdout_score_ == 1
+    powers = probabilities**fitted.exponent_
+    probability = (powers / powers.sum(axis=1, keepdims=True)).max(axis=1)
     expected = learn_trust(probability, distance, is_right=label == Y[held], accuracy=0.9)
     assert fitted.trust_.confidence == pytest.approx(expected.confidence, rel=1e-9)
     assert fitted.trust_.distance == pytest.approx(expected.distance, rel=1e-9)
+
+
+@pytest.mark.filterwarnings("ignore:self.within_class_std_dev_ has")
+@pytest.mark.parametrize("are_shared", [True, False])
+def test_without_adaptation_the_nearest_class_mean_decides(are_shared):
+    tables = small_tables(n=90, nt=60)
+    source, y, target = tables.features
+    some = np.array([each if i < 9 else None for i, each in enumerate(tables.truth)], object)
+    if not are_shared:
+        target = target[["depth", "colour"]].set_axis(["p", "q"], axis=1)
+    model = TableClassifier(trust=0.0).fit(source, y, target, some)
+    if are_shared:
+        rule = NearestCentroid().fit(model.encode(source, "source"), y)
+        expected = rule.predict(model.source_encoder_.encode(target))
+    else:
+        rule = NearestCentroid().fit(model.encode(target)[:9], some[:9].astype(str))
+        expected = rule.predict(model.encode(target))
+    labelled = model.label_rows(target)
+    assert labelled["unadapted"].tolist() == expected.tolist()
+    agree = labelled["unadapted"] == labelled["label"]
+    assert 0 < agree.mean() < 1
+    assert not labelled["trusted"][~agree].any()
+    assert labelled["trusted"][agree].any()
+    assert "unadapted" not in model.label_rows(source, "source")
+
+
+def test_rows_that_adaptation_moves_into_a_rare_class_are_not_trusted():
+    rows, truth = load_breast_cancer(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(truth))
+    here, there = order[:280], order[280:]
+    is_rare = truth[there] == 0
+    there = there[~is_rare | (np.arange(len(there)) % 7 == 0)]
+    table, labels = pd.DataFrame(rows).add_prefix("c"), np.array(["bad", "good"])[truth]
+    model = TableClassifier().fit(table.iloc[here], labels[here], table.iloc[there])
+    labelled, right = model.label_rows(table.iloc[there]), model.predict(table.iloc[there])
+    right = right == labels[there]
+    assert right.mean() < 0.85  # adaptation does harm
+    assert right[labelled["trusted"]].mean() > 0.95
+    assert labelled["trusted"].mean() > 0.5
+
+
+def test_probabilities_are_as_sure_as_they_are_right():
+    rows, truth = load_breast_cancer(return_X_y=True)
+    order = np.random.default_rng(0).permutation(len(truth))
+    here, there = order[:280], order[280:]
+    table, labels = pd.DataFrame(rows).add_prefix("c"), np.array(["bad", "good"])[truth]
+    model = TableClassifier().fit(table.iloc[here], labels[here], 3 * table.iloc[there] + 1)
+    probability = model.label_rows(3 * table.iloc[there] + 1)["probability"]
+    right = model.predict(3 * table.iloc[there] + 1) == labels[there]
+    assert probability.mean() == pytest.approx(right.mean(), abs=0.05)
+    plain = TableClassifier(holdout=0).fit(
+        table.iloc[here], labels[here], 3 * table.iloc[there] + 1
+    )
+    assert plain.exponent_ == 1
+    assert plain.label_rows(3 * table.iloc[there] + 1)["probability"].mean() < right.mean() - 0.2
 
 
 def test_order_of_columns_and_rows_does_not_matter(fitted):
@@ -257,6 +326,10 @@ def test_pieces_that_do_not_fit_together_are_refused(fitted):
         ({"confidence": -1.0}, "bound of the confidence"),
         ({"distance": np.nan}, "bound of the distance"),
         ({"holdout_score": 1.5}, "accuracy on held-out rows"),
+        ({"exponent": 0.0}, "exponent of probabilities"),
+        ({"exponent": np.inf}, "exponent of probabilities"),
+        ({"mean_codes": np.array([0, 1, 3])}, "not of its classes"),
+        ({"means": np.zeros((3, 2))}, "its means should have shape"),
         ({"ids": [1]}, "not all texts"),
         ({"target": table_state(fitted)["source"] | {"scaling": "much"}}, "scaling"),
         ({"target": table_state(fitted)["target"] | {"names": ["a"] * 5}}, "the same ones"),

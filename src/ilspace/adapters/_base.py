@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from scipy import sparse
@@ -22,6 +23,7 @@ from sklearn.utils.validation import (
 from ilspace._typing import Array
 from ilspace.adapters._labels import encode_source, encode_target, natural_labels
 from ilspace.backend import array_namespace, is_foreign, like, to_numpy
+from ilspace.scale.dask_rows import refuse_dask
 
 _FLOATS = (np.float64, np.float32)
 
@@ -49,6 +51,12 @@ class DomainRows:
         """Row numbers that have a label."""
         return np.flatnonzero(self.codes >= 0)
 
+    @property
+    def labelled_rows(self) -> Array:
+        """Rows that have a label; those of `X` itself where all have one."""
+        labelled = self.labelled
+        return self.X if len(labelled) == len(self.codes) else take_rows(self.X, labelled)
+
 
 class DomainAdapter(BaseEstimator):
     """Base of estimators that learn from a source and a target domain.
@@ -61,12 +69,23 @@ class DomainAdapter(BaseEstimator):
     __metadata_request__fit = {"Xt": True, "yt": True, "sample_domain": True}
     __metadata_request__transform = {"sample_domain": True, "allow_source": True}
 
+    _takes_dask: ClassVar[bool] = True
+    """Whether `fit` and most other methods know what to do with Dask collections."""
+
     def __sklearn_tags__(self):
         """Say what the common checks may expect."""
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
         tags.target_tags.required = True
         return tags
+
+    def _refuse_dask(self, **given) -> None:
+        """Refuse Dask collections, by their names, that would be computed here unasked."""
+        taker, instead = type(self).__name__, "ILSClassifier"
+        if self._takes_dask:
+            taker, instead = f"This method of {taker}", "transform"
+        remedy = f"compute it ({{name}}.compute()), or use {instead}, which takes Dask collections"
+        refuse_dask(taker, remedy=remedy, **given)
 
     # -- fit -------------------------------------------------------------------------------------
 
@@ -79,12 +98,13 @@ class DomainAdapter(BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None: "
                 "the source rows need labels (labels of target rows go into yt)."
             )
+        self._refuse_dask(X=X, Xt=Xt)
         if sample_weight is not None:
             sample_weight = np.asarray(
                 to_numpy(sample_weight) if is_foreign(sample_weight) else sample_weight
             )
         if sample_domain is not None:
-            X, y, Xt, yt, sample_weight = _split(X, y, Xt, yt, sample_domain, sample_weight)
+            X, y, Xt, yt, sample_weight = split_domains(X, y, Xt, yt, sample_domain, sample_weight)
         X, y = self._check_source(X, y)
         classes, codes = encode(y)
         n_source = X.shape[0]
@@ -93,7 +113,7 @@ class DomainAdapter(BaseEstimator):
                 raise ValueError("yt labels the rows of Xt, but Xt is None: pass both, or neither.")
             self._remember_target(self.n_features_in_, getattr(self, "feature_names_in_", None))
             self._shares_features = True
-            weights = _check_weights(sample_weight, n_source, 0)
+            weights = check_weights(sample_weight, n_source, 0)
             return classes, (_check_classes(_kept(X, codes, weights)),)
         if is_foreign(X) != is_foreign(Xt):
             raise ValueError(
@@ -102,7 +122,7 @@ class DomainAdapter(BaseEstimator):
             )
         Xt = self._check_target(Xt)
         target_codes = encode_target(yt, classes, Xt.shape[0])
-        weights = _check_weights(sample_weight, n_source, Xt.shape[0])
+        weights = check_weights(sample_weight, n_source, Xt.shape[0])
         source_weights = None if weights is None else weights[:n_source]
         target_weights = None if weights is None else weights[n_source:]
         source = _check_classes(_kept(X, codes, source_weights))
@@ -129,7 +149,7 @@ class DomainAdapter(BaseEstimator):
                 self, X, y, accept_sparse="csr", dtype=_FLOATS, ensure_min_samples=2
             )
         check_classification_targets(y)
-        _check_magnitude(X, "X")
+        check_magnitude(X, "X")
         return X, y
 
     def _check_target(self, Xt):
@@ -146,9 +166,9 @@ class DomainAdapter(BaseEstimator):
                 input_name="Xt",
                 estimator=self,
             )
-            _check_size(Xt, "Xt", at_least=2)
-            _check_finite(Xt, "Xt")
-        _check_magnitude(Xt, "Xt")
+            check_size(Xt, "Xt", at_least=2)
+            check_finite(Xt, "Xt")
+        check_magnitude(Xt, "Xt")
         self._remember_target(Xt.shape[1], names)
         source_names = getattr(self, "feature_names_in_", None)
         self._shares_features = self.n_target_features_in_ == self.n_features_in_
@@ -197,9 +217,10 @@ class DomainAdapter(BaseEstimator):
         """
         check_is_fitted(self)
         check_domain(domain)
+        self._refuse_dask(X=X)
         is_source = None
         if sample_domain is not None:
-            is_source = _source_mask(sample_domain, X)
+            is_source = source_mask(sample_domain, X)
             domain = "source" if is_source.all() else "target"
             if is_source.any() and not is_source.all() and not self._shares_features:
                 raise ValueError(
@@ -221,7 +242,7 @@ class DomainAdapter(BaseEstimator):
             self._check_width(X, domain)
             if names is not None:
                 self._check_target_names(names)
-        _check_magnitude(X, "X", fitting=False)
+        check_magnitude(X, "X", fitting=False)
         if is_source is None:
             is_source = np.full(X.shape[0], domain == "source")
         return X, is_source
@@ -314,8 +335,21 @@ def take_rows(X, rows: np.ndarray):
     return _safe_indexing(X, rows)
 
 
-def _check_weights(sample_weight, n_source: int, n_target: int) -> np.ndarray | None:
-    """Weights of the source rows, followed by those of the target rows."""
+def check_weights(sample_weight, n_source: int, n_target: int) -> np.ndarray | None:
+    """Weights of the source rows, followed by those of the target rows.
+
+    Parameters
+    ----------
+    sample_weight : ndarray or None
+        One weight for all rows, one a source row, or one a row of either domain.
+    n_source, n_target : int
+        Number of rows of each domain.
+
+    Returns
+    -------
+    ndarray of shape (n_source + n_target,) or None
+        Target rows weigh 1 where only source rows were given weights.
+    """
     if sample_weight is None:
         return None
     if sample_weight.ndim == 0:
@@ -335,8 +369,21 @@ def _check_weights(sample_weight, n_source: int, n_target: int) -> np.ndarray | 
     return weights
 
 
-def _source_mask(sample_domain, X) -> np.ndarray:
-    """True where a row belongs to the source: a positive entry; one number stands for all rows."""
+def source_mask(sample_domain, X) -> np.ndarray:
+    """Find the rows that belong to the source.
+
+    Parameters
+    ----------
+    sample_domain : array-like of shape (n,) or number
+        Positive for source rows, negative for target rows; one number stands for all rows.
+    X : array-like or sparse matrix of shape (n, ...)
+        The rows.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        True for source rows.
+    """
     domains = np.asarray(to_numpy(sample_domain) if is_foreign(sample_domain) else sample_domain)
     if domains.ndim == 0:
         domains = np.full(np.shape(X)[0], domains)
@@ -353,8 +400,27 @@ def _source_mask(sample_domain, X) -> np.ndarray:
     return domains > 0
 
 
-def _split(X, y, Xt, yt, sample_domain, sample_weight):
-    """Take rows of both domains apart."""
+def split_domains(X, y, Xt, yt, sample_domain, sample_weight):
+    """Take rows of both domains apart.
+
+    Parameters
+    ----------
+    X, y : array-like
+        Rows of both domains, and their labels.
+    Xt, yt : None
+        Refused otherwise: the target would be there twice.
+    sample_domain : array-like of shape (n,) or number
+        Positive for source rows, negative for target rows.
+    sample_weight : ndarray or None
+        Weights of the rows.
+
+    Returns
+    -------
+    X, y, Xt, yt : array-like
+        Rows and labels of the source, then of the target; None where there is no target row.
+    sample_weight : ndarray or None
+        Weights of the source rows, then of the target rows.
+    """
     if Xt is not None or yt is not None:
         raise ValueError(
             "Give the target either as Xt (and yt) or as rows of X with a negative "
@@ -362,7 +428,7 @@ def _split(X, y, Xt, yt, sample_domain, sample_weight):
         )
     if sparse.issparse(X):
         X = X.tocsr()
-    is_source = _source_mask(sample_domain, X)
+    is_source = source_mask(sample_domain, X)
     check_consistent_length(X, y)
     source, target = np.flatnonzero(is_source), np.flatnonzero(~is_source)
     if len(source) == 0:
@@ -393,13 +459,24 @@ def _check_foreign(X: Array, name: str, at_least: int = 1) -> None:
     xp = array_namespace(X)
     if X.ndim != 2 or X.shape[1] < 1:
         raise ValueError(f"{name} must be 2-d with rows and columns, but has shape {X.shape}.")
-    _check_size(X, name, at_least)
+    check_size(X, name, at_least)
     if not xp.isdtype(X.dtype, "real floating"):
         raise ValueError(f"{name} must be of a real floating type, but is {X.dtype}: convert it.")
-    _check_finite(X, name)
+    check_finite(X, name)
 
 
-def _check_size(X, name: str, at_least: int) -> None:
+def check_size(X, name: str, at_least: int) -> None:
+    """Refuse too few rows.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+        The rows.
+    name : str
+        What to call them.
+    at_least : int
+        How many are enough.
+    """
     if X.shape[0] < at_least:
         raise ValueError(
             f"{name} must have at least {at_least} rows, but has {X.shape[0]} (shape "
@@ -407,7 +484,16 @@ def _check_size(X, name: str, at_least: int) -> None:
         )
 
 
-def _check_finite(X, name: str) -> None:
+def check_finite(X, name: str) -> None:
+    """Refuse NaN and infinity.
+
+    Parameters
+    ----------
+    X : array or sparse matrix
+        The rows.
+    name : str
+        What to call them.
+    """
     values = X.data if sparse.issparse(X) else X
     xp = array_namespace(values)
     if not bool(xp.all(xp.isfinite(values))):
@@ -416,8 +502,18 @@ def _check_finite(X, name: str) -> None:
         )
 
 
-def _check_magnitude(X, name: str, *, fitting: bool = True) -> None:
-    """Refuse rows whose distances, squared and squared again, would overflow or vanish."""
+def check_magnitude(X, name: str, *, fitting: bool = True) -> None:
+    """Refuse rows whose distances, squared and squared again, would overflow or vanish.
+
+    Parameters
+    ----------
+    X : array or sparse matrix
+        The rows.
+    name : str
+        What to call them.
+    fitting : bool, default=True
+        Whether they are to be learned from; rows that come later may be small.
+    """
     values = X.data if sparse.issparse(X) else X
     if 0 in values.shape:
         return

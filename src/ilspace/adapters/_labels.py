@@ -36,8 +36,8 @@ def unlabelled_rows(yt: Array, classes: np.ndarray) -> np.ndarray:
     ValueError
         If -1 is a class, occurs in `yt`, and nothing else there says what marks a row.
     """
-    values = _values(yt)
-    explicit = _missing(values)
+    values = label_values(yt)
+    explicit = missing_labels(values)
     minus_one = np.zeros(len(values), dtype=bool)
     minus_one[~explicit] = np.asarray(values[~explicit] == -1, dtype=bool)
     if -1 not in classes.tolist():
@@ -69,8 +69,8 @@ def natural_labels(y: Array, rows: str = "source row") -> Array:
     y = to_numpy(y) if is_foreign(y) else y
     if np.asarray(y).ndim != 1:
         return y
-    values, is_source = _values(y), rows == "source row"
-    missing = np.flatnonzero(_missing(values))
+    values, is_source = label_values(y), rows == "source row"
+    missing = np.flatnonzero(missing_labels(values))
     if len(missing):
         raise ValueError(
             f"Every {rows} must have a label, but y holds None or NaN, first in row "
@@ -79,8 +79,19 @@ def natural_labels(y: Array, rows: str = "source row") -> Array:
     return _unpacked(values) if values.dtype == object else y
 
 
-def _values(labels: Array) -> np.ndarray:
-    """Labels as an array in which marks stay what they are: a list may not become strings."""
+def label_values(labels: Array) -> np.ndarray:
+    """Labels as an array in which marks stay what they are: a list may not become strings.
+
+    Parameters
+    ----------
+    labels : array-like of shape (n,)
+        Labels and marks, not of another array library.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The same, as objects where they came without a type; None where an array masks them.
+    """
     if isinstance(labels, np.ma.MaskedArray):
         shown = ~np.ma.getmaskarray(labels)
         labels = np.where(shown, np.asarray(labels.data, dtype=object), np.array(None))
@@ -89,8 +100,19 @@ def _values(labels: Array) -> np.ndarray:
     return np.asarray(labels)
 
 
-def _missing(values: np.ndarray) -> np.ndarray:
-    """True for None, NaN and pandas' NA."""
+def missing_labels(values: np.ndarray) -> np.ndarray:
+    """Find None, NaN and pandas' NA.
+
+    Parameters
+    ----------
+    values : ndarray of shape (n,)
+        Labels and marks.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        True for the marks.
+    """
     if values.dtype.kind == "f":
         return np.isnan(values)
     if values.dtype != object:
@@ -159,7 +181,7 @@ def encode_target(yt: Array | None, classes: np.ndarray, n_rows: int) -> np.ndar
         )
     labelled = ~unlabelled_rows(yt, classes)
     code_of = {label: code for code, label in enumerate(classes.tolist())}
-    labels = _values(yt)[labelled].tolist()
+    labels = label_values(yt)[labelled].tolist()
     unseen = [label for label in dict.fromkeys(labels) if label not in code_of]
     if not _TEXTS_OF_MARKS.isdisjoint(unseen):
         raise ValueError(

@@ -171,6 +171,7 @@ def _mapped(rows, mean: Array, mapping: Array) -> Array:
     """Centre rows and map them; sparse ones stay sparse."""
     if sparse.issparse(rows):
         return rows @ mapping - mean @ mapping
-    # single precision products raise the flag for lanes that only pad a vector; rows were checked
+    # OpenBLAS now and then raises the flag in a small single precision product of ordinary numbers,
+    # which comes out right and raises none when it is computed again; the rows were checked before
     with np.errstate(invalid="ignore"):
         return array_namespace(mapping).matmul(rows - mean, mapping)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ilspace._typing import Array, Manifold, Pairs
-from ilspace.adapters._base import DomainRows, take_rows
+from ilspace.adapters._base import DomainRows
 from ilspace.adapters.distant_pairs import PairsOnWorkers
 from ilspace.adapters.starts import (
     FILLING_AXES,
@@ -160,7 +160,7 @@ def assemble(
     Assembly
         Ready to solve.
     """
-    rows = tuple(_working_rows(domain.X) for domain in domains)
+    domains = tuple(replace(domain, X=_working_rows(domain.X)) for domain in domains)
     default = _default_components(start, shares_features)
     n_axes = n_components or default
     if not shares_features or (isinstance(start, str) and start == "class-means"):
@@ -171,21 +171,23 @@ def assemble(
     else:
         spaces = tuple(
             row_space(
-                each,
+                domain.X,
                 domain.weights,
                 n_axes=n_axes,
-                reduce=reduce,
+                reduce=reduce and not (on_target_axes and _is_tall(domain)),
                 leading=on_target_axes and len(domain.labelled) == 0,
             )
-            for each, domain in zip(rows, domains, strict=True)
+            for domain in domains
         )
     p = _check_components(n_components, default, spaces, shares_features)
-    bases, gain = _starting_bases(start, domains, rows, spaces, p, shares_features)
+    if shrinkage == 0 and trade_off > 0 and len(domains) > 1:
+        _check_ranks(spaces, p)
+    bases, gain = _starting_bases(start, domains, spaces, p, shares_features)
     spaces = tuple(space.joined(basis) for space, basis in zip(spaces, bases, strict=True))
 
     labelled = tuple(
-        space.coordinates(take_rows(each, domain.labelled))
-        for space, each, domain in zip(spaces, rows, domains, strict=True)
+        space.coordinates(domain.labelled_rows)
+        for space, domain in zip(spaces, domains, strict=True)
     )
     starts = tuple(space.restrict(basis) for space, basis in zip(spaces, bases, strict=True))
     codes = np.concatenate([domain.codes[domain.labelled] for domain in domains])
@@ -208,7 +210,9 @@ def assemble(
 
     reference = starts[0]
     data = tuple(
-        DomainData(factor * each, factor**2 * space.shrunk_covariance(shrinkage), basis, anchor)
+        DomainData(
+            _scaled(each, factor), factor**2 * space.shrunk_covariance(shrinkage), basis, anchor
+        )
         for factor, each, space, basis, anchor in zip(
             scales, labelled, spaces, starts, anchors, strict=False
         )
@@ -243,6 +247,12 @@ def assemble(
     )
     problem = Problem(manifold, objective, blocks)
     return Assembly(problem, tuple(point), spaces, scales, float(sharpness), streamed)
+
+
+def _is_tall(domain: DomainRows) -> bool:
+    """Tell domains of labelled rows whose span has every column: all its axes would cost most."""
+    n, d = domain.X.shape
+    return n >= d and len(domain.labelled) > 0
 
 
 def _working_rows(X: Array) -> Array:
@@ -282,13 +292,24 @@ def _check_components(n_components: int | None, default: int, spaces, shares_fea
     return n_components
 
 
-def _starting_bases(start, domains, rows, spaces, p: int, shares_features: bool):
+def _check_ranks(spaces: tuple[RowSpace, ...], p: int) -> None:
+    """Refuse flat covariances, which have no determinant to compare; rounding may hide that."""
+    for name, space in zip(("source", "target"), spaces, strict=True):
+        if space.rank < p:
+            raise ValueError(
+                f"Without shrinkage the rows of each domain must vary in {p} directions, the "
+                f"dimension of the latent space, but those of the {name} vary in {space.rank}: "
+                "raise shrinkage, or choose fewer components."
+            )
+
+
+def _starting_bases(start, domains, spaces, p: int, shares_features: bool):
     """One basis a domain, and the gain by which the source is made as large as the target."""
 
-    def starting(domain: DomainRows, each: Array, space: RowSpace) -> StartingDomain:
-        taken = space.coordinates(take_rows(each, domain.labelled))
-        weights = None if domain.weights is None else domain.weights[domain.labelled]
-        return StartingDomain(space, taken, domain.codes[domain.labelled], weights)
+    def starting(domain: DomainRows, space: RowSpace) -> StartingDomain:
+        labelled = domain.labelled
+        weights = None if domain.weights is None else domain.weights[labelled]
+        return StartingDomain(space, domain.labelled_rows, domain.codes[labelled], weights)
 
     named = isinstance(start, str)
     if named:
@@ -298,10 +319,7 @@ def _starting_bases(start, domains, rows, spaces, p: int, shares_features: bool)
                 f"start={start!r} shares one basis, but the domains have different features; use "
                 'start="class-means" or give two arrays.'
             )
-    views = tuple(
-        starting(domain, each, space)
-        for domain, each, space in zip(domains, rows, spaces, strict=True)
-    )
+    views = tuple(starting(domain, space) for domain, space in zip(domains, spaces, strict=True))
     if named and start == "class-means" and (len(views) == 1 or len(views[1].codes) == 0):
         raise ValueError(
             'start="class-means" aligns labelled rows of two domains, but the target has no '
@@ -317,6 +335,12 @@ def _starting_bases(start, domains, rows, spaces, p: int, shares_features: bool)
         for means, view, basis in zip((source_means, target_means), views, bases, strict=True)
     ]
     return bases, sizes[1] / sizes[0] if min(sizes) > 0 else 1.0
+
+
+def _scaled(rows: Array, factor: float) -> Array:
+    """Multiply rows in place, which nobody else holds: a second copy might not fit."""
+    rows *= factor
+    return rows
 
 
 def _labelled_weights(domain: DomainRows) -> np.ndarray:

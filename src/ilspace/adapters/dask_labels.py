@@ -8,10 +8,10 @@ import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
 from ilspace.adapters._labels import (
-    _missing,
-    _values,
     encode_source,
     encode_target,
+    label_values,
+    missing_labels,
     natural_labels,
 )
 from ilspace.backend import is_foreign, to_numpy
@@ -40,7 +40,7 @@ def label_blocks(y: Any, rows: Any, *, names: tuple[str, str]) -> list[Any]:
         if hasattr(y, "to_dask_array") and y.ndim == 1 and not isinstance(y.dtype, np.dtype):
             y = y.astype(object)
     else:
-        y = _values(to_numpy(y) if is_foreign(y) else y)
+        y = label_values(to_numpy(y) if is_foreign(y) else y)
     labels = row_array(y) if y.ndim == 1 else y
     if y.ndim != 1 or labels.shape[0] != rows.shape[0]:
         raise ValueError(
@@ -98,7 +98,7 @@ def block_classes(labels: np.ndarray) -> tuple[np.ndarray, int | None, int]:
     n_rows : int
         How many rows there are.
     """
-    missing = np.flatnonzero(_missing(_values(labels)))
+    missing = np.flatnonzero(missing_labels(label_values(labels)))
     if len(missing):
         return np.empty(0), int(missing[0]), len(labels)
     return np.unique(np.asarray(natural_labels(labels))), None, len(labels)
@@ -139,7 +139,7 @@ def target_codes(labels: np.ndarray, classes: np.ndarray, *, marked: bool) -> np
     ndarray of int, shape (n,)
         The codes.
     """
-    values = [*_values(labels).tolist(), *([None] * marked)]
+    values = [*label_values(labels).tolist(), *([None] * marked)]
     return encode_target(values, classes, len(values))[: len(labels)]
 
 
@@ -156,7 +156,7 @@ def has_marks(labels: np.ndarray) -> bool:
     bool
         Whether a row is marked by what can be no class.
     """
-    return bool(_missing(_values(labels)).any())
+    return bool(missing_labels(label_values(labels)).any())
 
 
 def encoded(

@@ -6,13 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils.validation import _get_feature_names
 
 from ilspace.adapters._base import (
     DomainRows,
-    _check_finite,
-    _check_magnitude,
-    _check_size,
+    check_finite,
+    check_magnitude,
+    check_size,
 )
 from ilspace.adapters.dask_labels import encoded, label_blocks
 from ilspace.adapters.distant_pairs import PlacedRows
@@ -24,6 +25,7 @@ from ilspace.scale.dask_rows import (
     CompleteMoments,
     RowSummary,
     add_up,
+    float_columns,
     is_dask,
     row_array,
     row_blocks,
@@ -248,17 +250,12 @@ def _header(X: Any) -> Any:
 def _checked_array(X: Any, name: str) -> Any:
     """Rows as a Dask array of whole rows, 2-d and of a numeric type."""
     if hasattr(X, "dtypes") and hasattr(X, "columns"):
-        wrong = [
-            str(column)
-            for column, dtype in X.dtypes.items()
-            if getattr(dtype, "kind", "O") not in "biuf"
-        ]
-        if wrong:
-            raise ValueError(
-                f"{name} must have numeric columns, but {wrong[:5]} are not: encode or drop them."
-            )
-        single = all(dtype == np.float32 for dtype in X.dtypes)
-        X = X.astype("float32" if single else "float64")
+        X = float_columns(X, name)
+    if sparse.issparse(X):
+        raise ValueError(
+            f"{name} must be dense where the other domain is a Dask collection, but is a sparse "
+            f"matrix: pass {name}.toarray()."
+        )
     if not is_dask(X):
         X = np.asarray(X)
     elif X.ndim == 1 and not hasattr(X, "chunks"):
@@ -268,7 +265,7 @@ def _checked_array(X: Any, name: str) -> Any:
     rows = row_array(X)
     if rows.dtype.kind not in "biuf":
         raise ValueError(f"{name} must be of a real numeric type, but is {rows.dtype}: convert it.")
-    _check_size(rows, name, at_least=2)
+    check_size(rows, name, at_least=2)
     return rows
 
 
@@ -299,8 +296,8 @@ def _summarise(arrays: list[Any], y: Any, yt: Any) -> tuple[np.ndarray, DistantD
 
 def _checked_moments(summary: RowSummary, name: str) -> Moments:
     largest = np.array([summary.largest])
-    _check_finite(largest, name)
-    _check_magnitude(largest, name)
+    check_finite(largest, name)
+    check_magnitude(largest, name)
     if summary.moments is None:
         raise RuntimeError(f"{name} has finite rows but no moments.")
     return summary.moments

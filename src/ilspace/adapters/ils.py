@@ -2,29 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import nullcontext
 from numbers import Integral, Real
 
 import numpy as np
 from sklearn.base import _fit_context
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ilspace._typing import Point
-from ilspace.adapters._base import DomainRows
 from ilspace.adapters._latent import as_dtype
-from ilspace.adapters.assembly import Assembly, assemble
-from ilspace.adapters.distributed import DistantDomains, check_supported, distant_domains
+from ilspace.adapters.distributed import check_supported, distant_domains
 from ilspace.adapters.ils_state import latent_state, restore_latent, training_record
 from ilspace.adapters.incremental import Incremental
+from ilspace.adapters.learning import learn, threads_for
 from ilspace.adapters.persistence import Persistent, loadable
-from ilspace.adapters.progress import report_end, reporter, warn_unless_successful
+from ilspace.adapters.progress import report_end, warn_unless_successful
 from ilspace.adapters.starts import STARTS
 from ilspace.adapters.streaming import judged_by_all
-from ilspace.backend import array_namespace, as_generator, one_thread, spectral_map
-from ilspace.optimizers import SOLVERS, STOCHASTIC_SOLVERS, Iterate, Solution, solve
-from ilspace.scale.dask_rows import CompleteMoments, is_dask
-from ilspace.scale.running import Moments
+from ilspace.backend import array_namespace, as_generator, spectral_map
+from ilspace.optimizers import SOLVERS, STOCHASTIC_SOLVERS
+from ilspace.scale.dask_rows import is_dask
 
 _PAPER = {
     "pairs": "sampled",
@@ -101,11 +96,11 @@ class ILSTransformer(Incremental, Persistent):
     metric_start : {"identity", "kissme"} or array of shape (p, p), default="identity"
         Where the metric begins. The paper uses KISSME with target labels; the identity does
         better in both settings.
-    solver : {"conjugate-gradient", "steepest-descent", "lbfgs", "alternating", \
-            "projected-gradient", "sgd", "adam"}, default="conjugate-gradient"
-        How to minimise. The last two are stochastic: each of their steps compares the rows of one
-        block, so that a step costs the same however many labelled rows there are, and one of
-        their iterations is 20 steps. They pay from some thousand labelled rows on.
+    solver : str, default="conjugate-gradient"
+        How to minimise: ``"conjugate-gradient"``, ``"steepest-descent"``, ``"lbfgs"``,
+        ``"alternating"``, ``"projected-gradient"``, ``"sgd"`` or ``"adam"``. The last two are
+        stochastic: a step compares the rows of one block, so that it costs the same however many
+        labelled rows there are; 20 steps are an iteration. They pay from some thousand rows on.
     block_size : int, default=512
         Labelled rows that a step of ``"sgd"`` and ``"adam"`` sees, about equally many of each
         class. Where it is no less than their number each step sees them all.
@@ -293,13 +288,12 @@ class ILSTransformer(Incremental, Persistent):
 
         Parameters
         ----------
-        X : array-like, sparse matrix or Dask collection, of shape (n, n_features)
+        X : array-like, sparse matrix or Dask collection of shape (n, n_features)
             Source rows; or rows of both domains, told apart by `sample_domain`. Rows in a Dask
             array or dataframe stay where they are.
-        y : array-like or Dask collection, of shape (n,)
+        y : array-like or Dask collection of shape (n,)
             Their labels.
-        Xt : array-like, sparse matrix or Dask collection, of shape (nt, n_target_features), \
-                optional
+        Xt : array-like, sparse matrix or Dask collection of shape (nt, n_target_features), optional
             Target rows. Without, a metric is learned on one domain.
         yt : array-like of shape (nt,), optional
             Labels of the target rows; None, NaN or -1 mark those without.
@@ -330,93 +324,30 @@ class ILSTransformer(Incremental, Persistent):
             distant, (X, y, Xt, yt) = distant_domains(X, Xt, y=y, yt=yt)
         self.classes_, domains = self._check_domains(X, y, Xt, yt, sample_domain, sample_weight)
         self._check_combination(self.solver)
-        assembly, solution = self._learn(
-            domains,
-            solver=self.solver,
-            rng=as_generator(self.random_state),
-            n_components=self.n_components,
-            distant=distant,
-        )
-        if assembly.streamed is not None:
-            solution = judged_by_all(solution, assembly.problem, assembly.streamed)
-        report_end(solution, self.verbose, type(self).__name__)
-        self._store(assembly, solution, domains)
+        with threads_for(domains):
+            assembly, solution = learn(
+                self,
+                domains,
+                solver=self.solver,
+                rng=as_generator(self.random_state),
+                n_components=self.n_components,
+                distant=distant,
+            )
+            if assembly.streamed is not None:
+                solution = judged_by_all(solution, assembly.problem, assembly.streamed)
+            report_end(solution, self.verbose, type(self).__name__)
+            self._store(assembly, solution, domains)
         if distant is not None:
             distant.store(self)
         if self.max_iter:
             warn_unless_successful(solution, type(self).__name__)
         return self
 
-    def _learn(
-        self,
-        domains: tuple[DomainRows, ...],
-        *,
-        solver: str,
-        rng: np.random.Generator,
-        n_components: int | None,
-        moments: tuple[Moments | CompleteMoments, ...] | None = None,
-        begin: Callable[..., Point] | None = None,
-        distant: DistantDomains | None = None,
-    ) -> tuple[Assembly, Solution]:
-        """Assemble and solve; `begin` may take manifold and starting bases to another start."""
-        if distant is not None:
-            domains, moments = distant.summaries(self)
-        with one_thread() if _is_small(domains) else nullcontext():
-            assembly = assemble(
-                domains,
-                n_components=n_components,
-                shares_features=self._shares_features,
-                start=self.start,
-                metric_start=self.metric_start,
-                pairs=self.pairs,
-                margin_scale=self.margin_scale,
-                sharpness=self.sharpness,
-                trade_off=self.trade_off,
-                metric_weight=self.metric_weight,
-                anchors=(self.source_anchor, self.target_anchor),
-                slack_weight=self.slack_weight,
-                shrinkage=self.shrinkage,
-                reduce=self.reduce,
-                retraction=self.retraction,
-                orthonormal=self.orthonormal,
-                mobility=self.mobility,
-                block_size=self.block_size if solver in STOCHASTIC_SOLVERS else None,
-                rng=rng,
-                moments=moments,
-                distant=distant,
-            )
-            start = assembly.start
-            if begin is not None:
-                start = begin(assembly.problem.manifold, start[: len(domains)])
-            solution = solve(
-                assembly.problem,
-                start,
-                solver=solver,
-                tol=self.tol,
-                patience=self.patience,
-                max_iter=self.max_iter,
-                on_step=reporter(self.verbose, self._told(assembly), type(self).__name__),
-            )
-        if not np.isfinite(solution.history[0].value):
-            raise ValueError(
-                "The objective must be finite at the start, but is not: the rows are too large or "
-                "too different in scale; scale the columns alike, or raise shrinkage."
-            )
-        return assembly, solution
-
-    def _told(self, assembly: Assembly) -> Callable[[int, Iterate], object] | None:
-        """The user's callback, which is told the point in the columns of the data."""
-        callback = self.callback
-        if callback is None:
-            return None
-        return lambda count, now: callback(count, now._replace(point=assembly.lift(now.point)))
-
     def _check_combination(self, solver: str) -> None:
         if self.slack_weight is not None and self.pairs != "sampled":
             raise ValueError(
-                "A slack belongs to a sampled pair, but slack_weight is "
-                f'{self.slack_weight} with pairs="{self.pairs}": use pairs="sampled", or '
-                "slack_weight=None."
+                f"A slack belongs to a sampled pair, but slack_weight is {self.slack_weight} with "
+                f'pairs="{self.pairs}": use pairs="sampled", or slack_weight=None.'
             )
         if solver in STOCHASTIC_SOLVERS and self.pairs != "all":
             raise ValueError(
@@ -467,10 +398,3 @@ class ILSTransformer(Incremental, Persistent):
 
     def _training(self):
         return training_record(self)
-
-
-def _is_small(domains: tuple[DomainRows, ...]) -> bool:
-    """Tell whether all matrices are too small for several threads to pay."""
-    n_labelled = sum(len(domain.labelled) for domain in domains)
-    products = (n * d * min(n, d) for n, d in (domain.X.shape for domain in domains))
-    return n_labelled <= 512 and max(products) <= 2**32

@@ -51,9 +51,10 @@ class ILSClassifier(NearestClassifier, ILSTransformer):
         Where the projections begin; :class:`ILSTransformer` says when to use which.
     metric_start : {"identity", "kissme"} or array of shape (p, p), default="identity"
         Where the metric begins.
-    solver : {"conjugate-gradient", "steepest-descent", "lbfgs", "alternating", \
-            "projected-gradient", "sgd", "adam"}, default="conjugate-gradient"
-        How to minimise; the last two are stochastic, for many labelled rows.
+    solver : str, default="conjugate-gradient"
+        How to minimise: ``"conjugate-gradient"``, ``"steepest-descent"``, ``"lbfgs"``,
+        ``"alternating"``, ``"projected-gradient"``, ``"sgd"`` or ``"adam"``; the last two are
+        stochastic, for many labelled rows.
     block_size : int, default=512
         Labelled rows that a step of ``"sgd"`` and ``"adam"`` sees.
     retraction : {"qr", "polar"}, default="qr"

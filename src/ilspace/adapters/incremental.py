@@ -11,12 +11,14 @@ from sklearn.base import _fit_context
 from ilspace._typing import Array, Manifold, Point
 from ilspace.adapters._base import DomainRows
 from ilspace.adapters._latent import LatentAdapter
+from ilspace.adapters.learning import learn, threads_for
 from ilspace.adapters.memory import RowMemory, labelled_domains
 from ilspace.adapters.pieces import first_piece, next_piece
 from ilspace.adapters.progress import report_end
 from ilspace.backend import as_generator, is_foreign
 from ilspace.manifolds import Stiefel
 from ilspace.optimizers import STOCHASTIC_SOLVERS
+from ilspace.scale.dask_rows import refuse_dask
 from ilspace.scale.running import Moments, moments
 
 MEMORY = 5000
@@ -143,8 +145,7 @@ def seen_in(domain: DomainRows, rng: np.random.Generator) -> Seen:
 class Incremental(LatentAdapter):
     """Base of the estimators that learn an invariant latent space from pieces of data.
 
-    They have a method ``_learn``, which makes an assembly of rows and moments and solves it, and
-    ``_store``, which keeps the result.
+    They have a method ``_store``, which keeps what was learned.
     """
 
     __metadata_request__partial_fit = {"Xt": True, "yt": True, "classes": True}
@@ -188,6 +189,13 @@ class Incremental(LatentAdapter):
         self
             Fitted.
         """
+        refuse_dask(
+            "partial_fit",
+            remedy="pass one block after another ({name}.partitions[0].compute() and so on), or "
+            "all of it to fit, which takes Dask collections",
+            X=X,
+            Xt=Xt,
+        )
         before = getattr(self, "_increments", None)
         solver = self.solver if self.solver in STOCHASTIC_SOLVERS else "adam"
         self._check_combination(solver)
@@ -212,17 +220,20 @@ class Incremental(LatentAdapter):
                 old if piece is None else old.joined(seen_in(piece, rng))
                 for old, piece in zip(before.seen, pieces, strict=True)
             )
-        assembly, solution = self._learn(
-            labelled_domains(tuple(each.memory for each in seen)),
-            solver=solver,
-            rng=rng,
-            n_components=n_components,
-            moments=tuple(each.moments for each in seen),
-            begin=begin,
-        )
-        report_end(solution, self.verbose, type(self).__name__)
-        seen = tuple(each.trimmed(len(self.classes_)) for each in seen)
-        self._store(assembly, solution, labelled_domains(tuple(each.memory for each in seen)))
+        domains = labelled_domains(tuple(each.memory for each in seen))
+        with threads_for(domains):
+            assembly, solution = learn(
+                self,
+                domains,
+                solver=solver,
+                rng=rng,
+                n_components=n_components,
+                moments=tuple(each.moments for each in seen),
+                begin=begin,
+            )
+            report_end(solution, self.verbose, type(self).__name__)
+            seen = tuple(each.trimmed(len(self.classes_)) for each in seen)
+            self._store(assembly, solution, labelled_domains(tuple(each.memory for each in seen)))
         self._n_rows = tuple(each.moments.n_rows for each in seen)
         self._increments = Increments(seen, assembly.start[: len(seen)], solution.point, rng)
         return self

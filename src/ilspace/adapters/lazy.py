@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ilspace._typing import Array
+from ilspace.adapters._base import DomainAdapter, source_mask
 from ilspace.backend import to_numpy
-
-if TYPE_CHECKING:
-    from ilspace.adapters._base import DomainAdapter
+from ilspace.scale.dask_rows import float_columns
 
 Work = Callable[..., Array]
 """Takes a model, checked rows, and the mask of those from the source; returns one row for each."""
@@ -41,8 +40,9 @@ def by_blocks(
         What is to be done; see :data:`Work`.
     domain : {"target", "source"}
         Which domain.
-    sample_domain : None
-        Nothing else is supported.
+    sample_domain : number or None
+        Positive where all rows are of the source, negative where all are of the target; then
+        `domain` does not count. One entry a row is not supported.
     width : int or None
         Columns of the result; None for a result of shape (n,).
     dtype : dtype, optional
@@ -54,14 +54,10 @@ def by_blocks(
         With the blocks of `X`; nothing is computed yet.
     """
     if sample_domain is not None:
-        raise ValueError(
-            "Rows in a Dask collection must be of one domain, but sample_domain is given: call "
-            'once for each domain, with domain="source" or domain="target".'
-        )
+        domain = _domain_of_all(sample_domain)
     _check_columns(model, X, domain)
     if hasattr(X, "to_dask_array"):
-        single = all(each == np.float32 for each in X.dtypes)
-        X = X.astype("float32" if single else "float64").to_dask_array()
+        X = float_columns(X, "X").to_dask_array()
     X = X.rechunk({1: -1})
     result = dtype or np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
     frozen = copy(model)
@@ -79,6 +75,15 @@ def by_blocks(
         meta=np.empty((0,) if width is None else (0, 0), dtype=result),
         **shape,
     )
+
+
+def _domain_of_all(sample_domain: Any) -> str:
+    if np.ndim(sample_domain) > 0:
+        raise ValueError(
+            "Rows in a Dask collection must be of one domain, but sample_domain has an entry a "
+            'row: call once for each domain, with domain="source" or domain="target".'
+        )
+    return "source" if source_mask(sample_domain, np.empty(1)).all() else "target"
 
 
 def _check_columns(model: DomainAdapter, X: Any, domain: str) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ilspace._typing import Array
-from ilspace.adapters._base import DomainRows, take_rows
+from ilspace.adapters._base import DomainRows
 from ilspace.adapters._classifier import DomainClassifier
 from ilspace.adapters._latent import LatentAdapter, as_dtype
 from ilspace.adapters.lazy import by_blocks
@@ -106,7 +106,7 @@ class NearestClassifier(DomainClassifier, LatentAdapter):
         """Keep the labelled rows of each domain, in the latent space, with their classes."""
         self._labelled = tuple(
             (
-                self._latent(take_rows(domain.X, labelled), np.full(len(labelled), is_source)),
+                self._latent(domain.labelled_rows, np.full(len(labelled), is_source)),
                 domain.codes[labelled],
             )
             for domain, labelled, is_source in (
@@ -207,7 +207,7 @@ class NearestClassifier(DomainClassifier, LatentAdapter):
         return odds / xp.sum(odds, axis=1, keepdims=True)
 
     def nearest(self, X, domain="target"):
-        """Class of each row, how sure it is, and how far the nearest labelled row is.
+        """Class of each row, how sure that is, and how far the nearest labelled row is.
 
         Parameters
         ----------
@@ -220,8 +220,8 @@ class NearestClassifier(DomainClassifier, LatentAdapter):
         -------
         label : ndarray of shape (n,)
             As :meth:`predict` gives it.
-        probability : ndarray of shape (n,)
-            Of that class, as :meth:`predict_proba` gives it.
+        probabilities : ndarray of shape (n, n_classes)
+            As :meth:`predict_proba` gives them.
         distance : ndarray of shape (n,)
             To the nearest labelled row of any class and domain in the latent space, not squared.
         """
@@ -230,7 +230,7 @@ class NearestClassifier(DomainClassifier, LatentAdapter):
         codes = np.argmin(to_numpy(combined), axis=1)
         probabilities = to_numpy(self._probabilities(combined))
         squares = np.min([np.min(to_numpy(each), axis=1) for each in by_domain], axis=0)
-        return self.classes_[codes], probabilities[np.arange(len(codes)), codes], np.sqrt(squares)
+        return self.classes_[codes], probabilities, np.sqrt(squares)
 
 
 def _distances_of(model: NearestClassifier, X, is_source: np.ndarray) -> Array:

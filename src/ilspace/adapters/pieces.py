@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ilspace._typing import Array
-from ilspace.adapters._base import DomainRows, _check_weights, take_rows
+from ilspace.adapters._base import DomainRows, check_weights, take_rows
 from ilspace.adapters._labels import encode_source, encode_target, natural_labels
 from ilspace.backend import array_namespace, is_foreign, like, to_numpy
 
@@ -109,7 +109,7 @@ def next_piece(
         sample_weight = np.asarray(
             to_numpy(sample_weight) if is_foreign(sample_weight) else sample_weight
         )
-    weights = _check_weights(sample_weight, *sizes)
+    weights = check_weights(sample_weight, *sizes)
     shares = (None, None) if weights is None else np.split(weights, sizes[:1])
     codes = (
         _source_codes(y, model.classes_, sizes[0]),

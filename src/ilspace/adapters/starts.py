@@ -10,6 +10,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
@@ -31,8 +32,8 @@ class StartingDomain:
     ----------
     space : RowSpace
         Centre, principal axes and coordinates.
-    rows : array of shape (n, k)
-        Coordinates of the labelled rows.
+    labelled : array or sparse matrix of shape (n, d)
+        The labelled rows.
     codes : ndarray of shape (n,)
         Their classes.
     weights : ndarray of shape (n,) or None
@@ -40,9 +41,14 @@ class StartingDomain:
     """
 
     space: RowSpace
-    rows: Array
+    labelled: Array
     codes: np.ndarray
     weights: np.ndarray | None
+
+    @cached_property
+    def rows(self) -> Array:
+        """Coordinates of the labelled rows, of shape (n, k); most starts never ask."""
+        return self.space.coordinates(self.labelled)
 
 
 FILLING_AXES = 512
@@ -255,7 +261,7 @@ def given_start(
                 f"The start of the {name} projection must be finite and of full column rank "
                 f"{n_components}, but is not: its columns cannot be made orthonormal."
             )
-        bases.append(Stiefel(*expected).project(like(host, domain.rows)))
+        bases.append(Stiefel(*expected).project(like(host, domain.space.axes)))
     return tuple(bases)
 
 

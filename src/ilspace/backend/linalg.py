@@ -8,7 +8,7 @@ from contextlib import suppress
 import array_api_compat
 import numpy as np
 from scipy import linalg as scipy_linalg
-from scipy.sparse.linalg import ArpackError, eigsh
+from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
 
 from ilspace._typing import Array
 from ilspace.backend.namespace import array_namespace
@@ -180,9 +180,11 @@ def _leading_on_host(a: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarray
     if wanted <= size // 16 and scale > 0:
         start = np.random.default_rng(0).normal(size=size)  # else it would be drawn each time
         n_kept = max(2 * wanted + 1, 40)
+        half = (a / scale).T  # small numbers must not pass for zeros; Fortran's order takes no copy
+        multiply = scipy_linalg.get_blas_funcs("symv", (half,))  # reads one half of the matrix
+        products = LinearOperator(a.shape, lambda x: multiply(1.0, half, x), dtype=half.dtype)
         with suppress(ArpackError):  # it gave up; what ends is exact to rounding
-            # small numbers must not pass for zeros
-            values, vectors = eigsh(a / scale, wanted, which="LA", v0=start, ncv=n_kept)
+            values, vectors = eigsh(products, wanted, which="LA", v0=start, ncv=n_kept, tol=1e-13)
             order = np.argsort(values)
             return scale * values[order], vectors[:, order]
     few = (size - wanted, size - 1)

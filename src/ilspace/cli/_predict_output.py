@@ -15,6 +15,7 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 import ilspace
 from ilspace.tables import TableClassifier, TableError
+from ilspace.tables.outputs import MODEL
 from ilspace.tables.prediction import label_file
 
 STANDARD_OUTPUT = "-"
@@ -42,6 +43,8 @@ def run_and_show(
 
 
 def _loaded(path: Path) -> TableClassifier:
+    if (path / MODEL).is_file():  # the folder of results will do
+        path = path / MODEL
     try:
         model = ilspace.load(path)
     except OSError as error:

@@ -22,7 +22,9 @@ EXAMPLES = """**Examples**
 
 
 def predict(
-    model: Annotated[Path, typer.Argument(help="What `ilspace adapt` wrote: model.safetensors.")],
+    model: Annotated[
+        Path, typer.Argument(help="What `ilspace adapt` wrote: model.safetensors, or its folder.")
+    ],
     table: Annotated[
         str, typer.Argument(help="Rows of the target domain, any format; - for standard input.")
     ],

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from ilspace._typing import Array
-from ilspace.scale.rowspan import _WIDEST_FULL_SPECTRUM, RowSpace
+from ilspace.scale.rowspan import WIDEST_FULL_SPECTRUM, RowSpace
 from ilspace.scale.running import Moments, moments
 
 FAN_IN = 8
@@ -37,7 +37,56 @@ def is_dask(X: object) -> bool:
     bool
         True for a Dask array, dataframe or series.
     """
-    return hasattr(X, "__dask_graph__")
+    # xarray's arrays have the first too, in memory or not, but no blocks to work on
+    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
+
+
+def refuse_dask(taker: str, *, remedy: str, **given: object) -> None:
+    """Refuse Dask collections where rows must be in memory.
+
+    Parameters
+    ----------
+    taker : str
+        What was called, for the message.
+    remedy : str
+        What to do instead; ``{name}`` stands for the name of the collection.
+    **given : object
+        What was given for rows, by name.
+    """
+    for name, rows in given.items():
+        if is_dask(rows):
+            raise ValueError(
+                f"{taker} takes rows in memory, but {name} is a Dask "
+                f"{type(rows).__name__.lower()}: {remedy.format(name=name)}."
+            )
+
+
+def float_columns(X: Any, name: str) -> Any:
+    """Give all columns of a dataframe one floating type, as an array needs it.
+
+    Parameters
+    ----------
+    X : dask dataframe or pandas.DataFrame
+        The rows.
+    name : str
+        What they are called.
+
+    Returns
+    -------
+    dask dataframe or pandas.DataFrame
+        Single precision where all columns are, double precision otherwise.
+    """
+    wrong = [
+        str(column)
+        for column, dtype in X.dtypes.items()
+        if getattr(dtype, "kind", "O") not in "biuf"
+    ]
+    if wrong:
+        raise ValueError(
+            f"{name} must have numeric columns, but {wrong[:5]} are not: encode or drop them."
+        )
+    single = all(dtype == np.float32 for dtype in X.dtypes)
+    return X.astype("float32" if single else "float64")
 
 
 def row_array(X: Any) -> Any:
@@ -236,7 +285,7 @@ class CompleteMoments:
             them all would cost more than it saves.
         """
         d = self.moments.mean.shape[0]
-        in_full = self.reduce and not self.leading and d <= _WIDEST_FULL_SPECTRUM
+        in_full = self.reduce and not self.leading and d <= WIDEST_FULL_SPECTRUM
         space = self.moments.space(d if in_full else n_axes)
         if in_full or (self.reduce and self.leading):
             return replace(space, basis=space.axes, covariance=space.variances)

@@ -81,7 +81,8 @@ def gram_matrix(rows: Array, mean: Array, weights: np.ndarray | None, *, wide: b
         return scaled @ scaled.mT
 
     def product(part: slice) -> Array:
-        scaled = root[part, :] * (rows[part, :] - mean)
+        scaled = rows[part, :] - mean
+        scaled *= root[part, :]  # in place: fresh memory costs more than the product with it
         return scaled.mT @ scaled
 
     return reduce(add, map(product, _parts(rows)))

@@ -11,7 +11,7 @@ from ilspace._typing import Array
 from ilspace.backend import array_namespace, identity, like, principal_axes, upright
 from ilspace.scale.moments import gram_matrix, weighted_mean
 
-_WIDEST_FULL_SPECTRUM = 2048
+WIDEST_FULL_SPECTRUM = 2048
 """Beyond so many columns (and as many rows) a full eigendecomposition costs more than it saves."""
 
 _NEARLY = 1e-5
@@ -205,9 +205,9 @@ def row_space(
     covariance = gram_matrix(rows, mean, weights, wide=False)
     xp = array_namespace(covariance)
     total = float(xp.sum(xp.linalg.diagonal(covariance)))
-    in_full = reduce and not leading and d <= _WIDEST_FULL_SPECTRUM
+    in_full = reduce and not leading and d <= WIDEST_FULL_SPECTRUM
     variances, axes = principal_axes(covariance, None if in_full else min(n_axes, d))
-    rank = _rank(variances, mean, max(n, d))
+    rank = numerical_rank(variances, mean, max(n, d))
     variances, axes = variances[:rank], axes[:, :rank]
     if in_full:
         return RowSpace(mean, axes, variances, axes, variances, total, rank, size)
@@ -226,7 +226,7 @@ def _wide_space(
     total = float(xp.sum(xp.linalg.diagonal(gram)))
     n_found = n if n_axes is None else min(n_axes, n)
     variances, left = principal_axes(gram, n_found)
-    rank = _rank(variances, mean, max(n, d))
+    rank = numerical_rank(variances, mean, max(n, d))
     variances, left = variances[:rank], left[:, :rank]
     rank = rank if rank < n_found else min(n - 1, d)
     shares = np.full(n, 1 / n) if weights is None else weights / np.sum(weights)
@@ -255,8 +255,23 @@ def _orthonormal(axes: Array) -> Array:
     return axes - axes @ (off / 2 - 0.375 * (off @ off))
 
 
-def _rank(variances: Array, mean: Array, size: int) -> int:
-    """Count the variances that stand out of rounding: their own, and that of the mean."""
+def numerical_rank(variances: Array, mean: Array, size: int) -> int:
+    """Count the variances that stand out of rounding: their own, and that of the mean.
+
+    Parameters
+    ----------
+    variances : array of shape (k,)
+        Variances along principal axes.
+    mean : array of shape (d,)
+        Mean of the rows.
+    size : int
+        Number of rows or of columns, whichever is larger.
+
+    Returns
+    -------
+    int
+        At most k.
+    """
     xp = array_namespace(variances)
     if variances.shape[0] == 0:
         return 0

@@ -9,7 +9,7 @@ import numpy as np
 from ilspace._typing import Array
 from ilspace.backend import array_namespace, principal_axes
 from ilspace.scale.moments import gram_matrix, weighted_mean
-from ilspace.scale.rowspan import RowSpace, _rank
+from ilspace.scale.rowspan import RowSpace, numerical_rank
 
 
 @dataclass(frozen=True)
@@ -73,7 +73,7 @@ class Moments:
         d = self.mean.shape[0]
         total = float(xp.sum(xp.linalg.diagonal(self.covariance)))
         variances, axes = principal_axes(self.covariance, min(n_axes, d))
-        found = _rank(variances, self.mean, max(self.n_rows, d))
+        found = numerical_rank(variances, self.mean, max(self.n_rows, d))
         rank = found if found < min(n_axes, d) else min(self.n_rows - 1, d)
         return RowSpace(
             self.mean,

@@ -15,11 +15,13 @@ from sklearn.utils.validation import check_is_fitted
 from ilspace.adapters import ILSClassifier
 from ilspace.adapters.ils_state import training_record
 from ilspace.adapters.persistence import Persistent, loadable
+from ilspace.adapters.selection.calibration import fitting_exponent, raised
 from ilspace.selection import LabelFreeSearch, default_grid
 from ilspace.tables.columns import plan_columns
 from ilspace.tables.encoding import SCALINGS, default_scaling, fit_encoder
 from ilspace.tables.errors import TableError
 from ilspace.tables.monitor import Monitor
+from ilspace.tables.second_opinion import nearest_mean
 from ilspace.tables.state import restore_table, table_state
 from ilspace.tables.trust import Trust, learn_trust
 from ilspace.tables.values import as_table
@@ -54,7 +56,8 @@ class TableClassifier(ClassifierMixin, Persistent):
     """Label the rows of a table, given a labelled table of another domain.
 
     Finds out what the columns are, fills gaps, scales each domain by itself, fits an estimator,
-    and learns from held-out rows of the source which of its predictions to trust.
+    and learns from held-out rows of the source how sure its predictions may be, and which of them
+    to trust.
 
     Parameters
     ----------
@@ -72,7 +75,7 @@ class TableClassifier(ClassifierMixin, Persistent):
         Columns that name rows, and columns to leave out.
     holdout : float, default=0.2
         Share of the source that is held out to learn what to trust, before the final fit takes
-        all rows. Without, or with too few rows, nothing is trusted.
+        all rows. Without, or with too few rows, nothing is trusted and no probability calibrated.
     trust : float, default=0.9
         Share of right predictions to reach among the held-out rows that are trusted.
     random_state : int, default=0
@@ -92,6 +95,12 @@ class TableClassifier(ClassifierMixin, Persistent):
         From rows of each domain to numbers.
     trust_ : Trust
         Bounds of what is trusted.
+    exponent_ : float
+        Power of the estimator's probabilities that made them as sure as they were right on the
+        held-out rows; 1 without such rows.
+    unadapted_ : NearestMean
+        What has to agree with a prediction for it to be trusted: the nearest class mean of the
+        source, without adaptation; of the labelled target rows, if the tables share no columns.
     holdout_score_ : float or None
         Accuracy on the held-out rows; None if there are too few rows of a class to hold one out.
     holdout_rows_, holdout_estimator_ : ndarray of int, estimator
@@ -184,6 +193,7 @@ class TableClassifier(ClassifierMixin, Persistent):
             self.search_ = _within_ranks(chosen, rows, target_rows).fit(rows, y, target_rows, yt)
             chosen = self.search_.best_estimator_
         self._hold_out(chosen, rows, y, target_rows, yt)
+        self._learn_means(rows, y, target_rows, yt)
         told = self._told("all", self.holdout_score_)
         self.estimator_ = clone(chosen).set_params(callback=told).fit(rows, y, target_rows, yt)
         self.estimator_.set_params(callback=None)
@@ -198,7 +208,7 @@ class TableClassifier(ClassifierMixin, Persistent):
 
     def _hold_out(self, chosen, rows: np.ndarray, y: np.ndarray, target_rows, yt) -> None:
         """Fit without a part of the source, and learn from that part what to trust."""
-        self.trust_, self.holdout_score_ = Trust(np.inf, np.inf), None
+        self.trust_, self.exponent_, self.holdout_score_ = Trust(np.inf, np.inf), 1.0, None
         self.holdout_rows_ = self.holdout_estimator_ = None
         _, codes = np.unique(y, return_inverse=True)
         # a class of one row has none to spare
@@ -214,11 +224,21 @@ class TableClassifier(ClassifierMixin, Persistent):
         told = self._told("held-out", monitor)
         fitted = clone(chosen).set_params(callback=told)
         fitted.fit(rows[kept], y[kept], target_rows, yt)
-        label, probability, distance = fitted.nearest(rows[held], "source")
+        label, probabilities, distance = fitted.nearest(rows[held], "source")
         is_right = label == y[held]
         self.holdout_score_ = float(np.mean(is_right))
+        self.exponent_ = fitting_exponent(probabilities, codes[held])
+        probability = raised(probabilities, self.exponent_).max(axis=1)
         self.trust_ = learn_trust(probability, distance, is_right=is_right, accuracy=self.trust)
         self.holdout_rows_, self.holdout_estimator_ = held, fitted
+
+    def _learn_means(self, rows: np.ndarray, y: np.ndarray, target_rows: np.ndarray, yt) -> None:
+        """Learn what would be said without adaptation."""
+        classes, codes = np.unique(y, return_inverse=True)
+        if not self.plan_.are_shared:
+            labelled = [i for i, each in enumerate(yt) if each is not None]
+            rows, codes = target_rows[labelled], np.searchsorted(classes, np.asarray(yt)[labelled])
+        self.unadapted_ = nearest_mean(rows, codes)
 
     def _told(self, stage: str, accuracy: Monitor | float | None) -> Callable[..., object] | None:
         """Make the callback of a fit, which knows the accuracy or how to compute it."""
@@ -267,19 +287,30 @@ class TableClassifier(ClassifierMixin, Persistent):
         -------
         DataFrame
             Columns ``label``, ``probability``, ``distance`` to the nearest labelled row in the
-            latent space, and ``trusted``.
+            latent space, and ``trusted``; for target rows also ``unadapted``, the label that the
+            nearest class mean would give without adaptation. A prediction is trusted if it is as
+            sure and as near as trust asks for, half of the row's columns have values, and the
+            nearest class mean agrees, with each table scaled by itself and without.
         """
         import pandas as pd
 
         rows = self.encode(X, domain)
-        label, probability, distance = self.estimator_.nearest(rows, domain)
+        label, probabilities, distance = self.estimator_.nearest(rows, domain)
+        probability = raised(probabilities, self.exponent_).max(axis=1)
         encoder = self.target_encoder_ if domain == "target" else self.source_encoder_
         names = [each.name for each in encoder.columns]
         known = as_table(X)[names].notna().mean(axis=1)
         trusted = self.trust_(probability, distance) & (known.to_numpy() >= _FEWEST_KNOWN)
-        return pd.DataFrame(
-            {"label": label, "probability": probability, "distance": distance, "trusted": trusted}
-        )
+        told = {"label": label, "probability": probability, "distance": distance}
+        if domain == "source":  # nothing was adapted
+            return pd.DataFrame(told | {"trusted": trusted})
+        # the nearest mean once for rows scaled by their own table and once as if there were one:
+        # other class frequencies mislead the first, other units the second
+        alone = unadapted = self.classes_[self.unadapted_(rows)]
+        if self.plan_.are_shared:
+            unadapted = self.classes_[self.unadapted_(self.source_encoder_.encode(X))]
+        agrees = (alone == label) & (unadapted == label)
+        return pd.DataFrame(told | {"trusted": trusted & agrees, "unadapted": unadapted})
 
     def predict(self, X, domain="target"):
         """Class of each row.
@@ -312,10 +343,11 @@ class TableClassifier(ClassifierMixin, Persistent):
         Returns
         -------
         ndarray of shape (n, n_classes)
-            Rows sum to 1; not calibrated.
+            Rows sum to 1; as sure as they were right on held-out rows of the source, if there
+            are some. Rows of the target may be right less often.
         """
         rows = self.encode(X, domain)
-        return self.estimator_.predict_proba(rows, domain)
+        return raised(self.estimator_.predict_proba(rows, domain), self.exponent_)
 
     def transform(self, X, domain="target"):
         """Rows in the latent space.

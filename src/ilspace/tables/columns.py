@@ -10,7 +10,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ilspace.tables.errors import TableError
-from ilspace.tables.values import as_numbers, as_table, as_texts, has_fractions, is_text
+from ilspace.tables.values import (
+    are_dates,
+    as_numbers,
+    as_table,
+    as_texts,
+    has_fractions,
+    is_text,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -228,12 +235,10 @@ def _typed(
 def _columns(
     tables: Sequence[pd.DataFrame], names: Sequence[str], notes: list[str]
 ) -> Iterable[Column]:
-    from pandas.api import types
-
-    empty, dates = [], []
+    empty, dates, apart = [], [], []
     for name in names:
         sides = [table[name] for table in tables]
-        if any(types.is_datetime64_any_dtype(each) for each in sides):
+        if any(map(are_dates, sides)):
             dates.append(name)
         elif not all(map(_has_values, sides)):
             empty.append(name)
@@ -241,17 +246,28 @@ def _columns(
             # numbers in one: numbers in the other
             _check_numbers(name, sides, notes)
             yield Column(name)
+        elif _share_nothing(sides):
+            apart.append(name)
         else:
             yield _category(name, sides, notes)
     if empty:
         notes.append(f"Without any value, and left out: {_listed(empty)}.")
     if dates:
         notes.append(f"Dates, and left out: {_listed(dates)}.")
+    if apart:
+        notes.append(f"Without a category that both tables have, and left out: {_listed(apart)}.")
 
 
 def _has_values(column: pd.Series) -> bool:
     known = as_texts(column) if is_text(column) else column
     return bool(known.notna().any())
+
+
+def _share_nothing(sides: Sequence[pd.Series]) -> bool:
+    """Tell columns of categories that say which table a row is of, and nothing else."""
+    return len(sides) > 1 and not set.intersection(
+        *(set(as_texts(each).dropna()) for each in sides)
+    )
 
 
 def _are_mostly_numbers(column: pd.Series) -> bool:

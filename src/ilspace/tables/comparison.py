@@ -10,7 +10,7 @@ import numpy as np
 from scipy.stats import binomtest
 from sklearn.base import clone
 
-from ilspace.baselines import SourceOnly, TargetOnly
+from ilspace.baselines import Pooled, SourceOnly, TargetOnly
 from ilspace.selection import Evidence
 
 if TYPE_CHECKING:
@@ -36,6 +36,7 @@ _OTHER_FREQUENCIES = 0.2
 ADAPTED = "adapted"
 NOT_ADAPTED = "not adapted"
 SCALED = "each table scaled by itself"
+POOLED = "both tables' labels together"
 TARGET_ALONE = "target labels alone"
 
 _ADVICE = "Label ten or more target rows to be sure."
@@ -125,7 +126,7 @@ def compare(
     for done, (name, each) in enumerate(candidates.items()):
         if yt is not None and by_labels:
             right[name] = _held_out_in_turn(each, y, yt)
-        elif name != TARGET_ALONE:
+        elif name not in (POOLED, TARGET_ALONE):
             right[name] = _circular(each, y)
         if on_step is not None:
             on_step(done + 1, len(candidates))
@@ -162,6 +163,8 @@ def _candidates(model, source, target, has_labels: bool) -> dict[str, _Candidate
         candidates[NOT_ADAPTED] = _Candidate(SourceOnly(), *unaware)
         candidates[SCALED] = _Candidate(SourceOnly(), *own)
     if has_labels:
+        if model.plan_.are_shared:
+            candidates[POOLED] = _Candidate(Pooled(), *own)
         candidates[TARGET_ALONE] = _Candidate(TargetOnly(), *own)
     return candidates
 

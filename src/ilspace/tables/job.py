@@ -145,6 +145,12 @@ def adapt_files(
     tell = listener or Listener()
     if str(source) == str(target) == STANDARD_INPUT:
         raise TableError("One of the tables may be the standard input, but both are: name a file.")
+    for names, option in ((ids, "--id"), (ignored, "--ignore")):
+        if label in names:
+            raise TableError(
+                f"The column of labels must not be left out, but {label!r} is given to {option} "
+                "too: name it once."
+            )
     tell.on_stage("reading")
     notes: list[str] = []
     tables, whole = [read_table(source, texts=ids, label=label)], None
@@ -177,7 +183,7 @@ def adapt_files(
         try:
             model.fit(source_table, y, target_table, yt)
             if whole is not None:
-                fit_whole(model, source_table, y, target=whole)
+                fit_whole(model, source_table, y, target=whole, sample=target_table, yt=yt)
         except TableError:
             raise
         except ValueError as error:  # what is wrong with the rows, the estimator says

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import re
 from typing import TYPE_CHECKING
 
@@ -17,6 +18,9 @@ GAPS = ("", "nan", "NaN", "NA", "N/A", "#N/A", "<NA>", "null", "NULL", "?")
 
 _WHOLE = re.compile(r"-?\d+\.0")
 """What programs make of 3 in a column with gaps."""
+
+_MANY = 10
+"""Rows from which on it is odd that most are a class of their own."""
 
 
 def take_source_labels(
@@ -43,10 +47,11 @@ def take_source_labels(
         Their labels.
     """
     if label not in table.columns:
+        names = [str(each) for each in table.columns]
+        met = f"{', '.join(names[:10])}{' …' * (len(names) > 10)}"
         raise TableError(
-            f"{name} must have the column {label!r} of labels, but has "
-            f"{', '.join(map(str, table.columns[:10]))}{' …' * (len(table.columns) > 10)}: name "
-            "the right one with --label."
+            f"{name} must have the column {label!r} of labels, but has {met}: name the right one "
+            f"with --label{_suggestion(label, names)}."
         )
     has_label = ~table[label].isin(GAPS).to_numpy()
     if notes is not None and not has_label.all():
@@ -60,7 +65,18 @@ def take_source_labels(
             f"The column {label!r} of {name} must hold two classes or more, but holds "
             f"{f'one, {str(y[0])!r}' if len(y) else 'none'}: check the column."
         )
+    if notes is not None and len(y) >= _MANY and 2 * len(np.unique(y)) > len(y):
+        notes.append(
+            f"Most rows of {name} are a class of their own: is {label!r} the column of labels?"
+        )
     return table.drop(columns=label), y
+
+
+def _suggestion(label: str, names: list[str]) -> str:
+    """The name that was meant, if it can be told."""
+    folded = {each.strip().casefold(): each for each in reversed(names)}
+    near = difflib.get_close_matches(label.strip().casefold(), folded, n=1)
+    return f" {folded[near[0]]!r}" if near else ""
 
 
 def take_target_labels(

@@ -69,6 +69,9 @@ def summary_of(adaptation: Adaptation) -> dict[str, Any]:
             "share": float(adaptation.predicted["trusted"].mean()),
             "least_probability": _finite(model.trust_.confidence),
             "largest_distance": _finite(model.trust_.distance),
+            "unadapted_agrees": float(
+                np.mean(adaptation.predicted["label"] == adaptation.predicted["unadapted"])
+            ),
         },
         "comparison": {"judged_by": comparison.judged_by, "rows": comparison.n_rows}
         | {"scores": comparison.scores},
@@ -210,14 +213,32 @@ def staged(folder: Path, *, force: bool) -> Iterator[Path]:
             with file.open("rb+") as stream:
                 os.fsync(stream.fileno())  # some file systems notice only here that they are full
         if folder.exists():
-            for file in sorted(draft.iterdir()):
-                os.replace(file, folder / file.name)
+            _exchange(draft, folder)
         else:
             os.rename(draft, folder)
     except BaseException:  # Ctrl-C too
         _remove(draft, *made)
         raise
     _remove(draft)
+
+
+def _exchange(draft: Path, folder: Path) -> None:
+    """Move files to where others of their names may be: all, or the others stay."""
+    kept = draft / "replaced"
+    kept.mkdir()
+    names = [each.name for each in sorted(draft.iterdir()) if each != kept]
+    try:
+        for name in names:
+            if (folder / name).exists():
+                os.replace(folder / name, kept / name)
+            os.replace(draft / name, folder / name)
+    except BaseException:
+        for name in names:
+            if not (draft / name).exists():
+                (folder / name).unlink(missing_ok=True)
+            if (kept / name).exists():
+                os.replace(kept / name, folder / name)
+        raise
 
 
 def _remove(draft: Path, *folders: Path) -> None:

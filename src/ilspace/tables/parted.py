@@ -122,7 +122,15 @@ class PartedTable:
         return pd.concat(compute(*tasks), ignore_index=True)
 
 
-def fit_whole(model: TableClassifier, source: pd.DataFrame, y: np.ndarray, *, target: PartedTable):
+def fit_whole(
+    model: TableClassifier,
+    source: pd.DataFrame,
+    y: np.ndarray,
+    *,
+    target: PartedTable,
+    sample: pd.DataFrame,
+    yt: np.ndarray | None,
+) -> int:
     """Fit a model that a sample has prepared to all rows.
 
     Columns, categories, held-out rows and trust stay those of the sample; what fills gaps, scales
@@ -138,6 +146,10 @@ def fit_whole(model: TableClassifier, source: pd.DataFrame, y: np.ndarray, *, ta
         Their labels.
     target : PartedTable
         All rows of the target.
+    sample : DataFrame
+        Those that the model was fitted to, with all that have a label.
+    yt : ndarray or None
+        Their labels.
 
     Returns
     -------
@@ -161,7 +173,7 @@ def fit_whole(model: TableClassifier, source: pd.DataFrame, y: np.ndarray, *, ta
     classes = np.unique(y)
     known = [labels(part, classes, label=target.label) for part in target.parts]
     n_labelled = sum(compute(*(delayed(_count_labels)(each) for each in known)))
-    yt = concatenate(
+    labels_of_all = concatenate(
         [
             from_delayed(each, shape=(part.n_rows,), dtype=object)
             for each, part in zip(known, target.parts, strict=True)
@@ -169,9 +181,11 @@ def fit_whole(model: TableClassifier, source: pd.DataFrame, y: np.ndarray, *, ta
     )
     told = model._told("all", model.holdout_score_)
     fitted = clone(model.estimator_).set_params(callback=told)
-    fitted.fit(model.source_encoder_.encode(source), y, rows, yt if n_labelled else None)
+    source_rows = model.source_encoder_.encode(source)
+    fitted.fit(source_rows, y, rows, labels_of_all if n_labelled else None)
     model.estimator_ = fitted.set_params(callback=None)
     model.target_encoder_ = encoder
+    model._learn_means(source_rows, y, encoder.encode(sample), yt)
     return n_labelled
 
 

@@ -160,9 +160,12 @@ def _trust_in_words(summary: dict[str, Any]) -> str:
     )
     return (
         f"On held-out source rows {accuracy:.0%} were right. A prediction is trusted if {sure} no "
-        f"farther from labelled rows than 99 % of them ({trusted['largest_distance']:.3g}), and if "
-        "half of the row's columns have values. Target rows may do worse. Probabilities rank the "
-        "rows; they are not calibrated."
+        f"farther from labelled rows than 99 % of them ({trusted['largest_distance']:.3g}), if "
+        "half of the row's columns have values, and if the nearest class mean says the same, with "
+        "each table scaled by itself and, as it does of "
+        f"{trusted['unadapted_agrees']:.0%} of the predictions, without any adaptation. "
+        "Probabilities are as sure as predictions were right on held-out source rows; target rows "
+        "may do worse."
     )
 
 

@@ -11,6 +11,7 @@ from ilspace.adapters.persistence import estimator_of, state_of
 from ilspace.storage import ModelFileError, array_entry, check_keys, entry
 from ilspace.tables.columns import Column, ColumnPlan
 from ilspace.tables.encoding import SCALINGS, TableEncoder
+from ilspace.tables.second_opinion import NearestMean
 from ilspace.tables.trust import Trust
 
 if TYPE_CHECKING:
@@ -39,6 +40,9 @@ def table_state(model: TableClassifier) -> dict[str, Any]:
         "target": _encoder_state(model.target_encoder_),
         "confidence": model.trust_.confidence,
         "distance": model.trust_.distance,
+        "exponent": model.exponent_,
+        "means": model.unadapted_.means,
+        "mean_codes": model.unadapted_.codes,
         "holdout_score": model.holdout_score_,
     }
 
@@ -68,7 +72,7 @@ def restore_table(model: TableClassifier, state: dict[str, Any]) -> None:
         state,
         (
             *("estimator", "ids", "are_shared", "notes", "source", "target"),
-            *("confidence", "distance", "holdout_score"),
+            *("confidence", "distance", "exponent", "means", "mean_codes", "holdout_score"),
         ),
     )
     estimator = estimator_of(entry(state, "estimator", dict))
@@ -92,9 +96,21 @@ def restore_table(model: TableClassifier, state: dict[str, Any]) -> None:
         tuple(_texts(state, "notes")),
     )
     model.trust_ = Trust(_bound(state, "confidence"), _bound(state, "distance"))
+    model.exponent_ = _bound(state, "exponent")
+    if not 0 < model.exponent_ < np.inf:
+        raise ModelFileError(f"its exponent of probabilities is {model.exponent_}")
+    side = encoders[0] if model.plan_.are_shared else encoders[1]
+    model.unadapted_ = _restored_means(state, len(estimator.classes_), len(side.center))
     model.holdout_score_ = score
     model.search_ = model.holdout_rows_ = model.holdout_estimator_ = None
     model.estimator_, model.classes_ = estimator, estimator.classes_
+
+
+def _restored_means(state: dict[str, Any], n_classes: int, width: int) -> NearestMean:
+    codes = array_entry(state, "mean_codes", shape=(None,), kinds="i")
+    if len(codes) == 0 or not np.all((codes >= 0) & (codes < n_classes)):
+        raise ModelFileError("its class means are not of its classes")
+    return NearestMean(codes, array_entry(state, "means", shape=(len(codes), width)))
 
 
 def _restored_encoder(state: dict[str, Any]) -> TableEncoder:

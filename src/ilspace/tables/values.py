@@ -13,6 +13,12 @@ from ilspace.tables.errors import TableError
 if TYPE_CHECKING:
     import pandas as pd
 
+_DATE = (
+    r"(\d{4}([-/.])\d{1,2}\2\d{1,2}|\d{1,2}([-/.])\d{1,2}\3\d{4})"
+    r"([T ]\d{1,2}:\d{2}(:\d{2}([.,]\d+)?)?\s*(Z|[AaPp][Mm]|[+-]\d{2}:?\d{2})?)?"
+)
+"""Year first or last, and perhaps a time of day."""
+
 LARGEST = 1e100
 """Numbers beyond are taken for gaps, as infinity is: their squares could not be added up."""
 
@@ -52,6 +58,29 @@ def is_text(column: pd.Series) -> bool:
         return False
     # with gaps these are objects
     return types.infer_dtype(column, skipna=True) not in ("boolean", "decimal")
+
+
+def are_dates(column: pd.Series) -> bool:
+    """Tell dates, as dates or as texts, from other columns.
+
+    Parameters
+    ----------
+    column : Series
+        Of any type.
+
+    Returns
+    -------
+    bool
+        True for dates, with or without a time of day, and gaps.
+    """
+    from pandas.api import types
+
+    if types.is_datetime64_any_dtype(column):
+        return True
+    if not is_text(column):
+        return False
+    texts = as_texts(column).dropna()
+    return len(texts) > 0 and bool(texts.str.fullmatch(_DATE).all())
 
 
 def as_table(table: pd.DataFrame) -> pd.DataFrame:

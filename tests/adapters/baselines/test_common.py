@@ -67,6 +67,39 @@ class TestEvery:
             np.testing.assert_array_equal(each, before)
         np.testing.assert_array_equal(predicted, names[kind().fit(X, y, Xt, FEW).predict(Xt)])
 
+    def test_dask_collections_are_refused_with_a_remedy(self, kind, in_dask):
+        def refused(name):
+            message = (
+                rf"{kind.__name__} takes rows in memory, but {name} is a Dask (array|dataframe): "
+                rf"compute it \({name}.compute\(\)\), or use ILSClassifier"
+            )
+            return pytest.raises(ValueError, match=message)
+
+        for name, given in (("X", (in_dask(X), y, Xt)), ("Xt", (X, y, in_dask(Xt)))):
+            with refused(name):
+                kind().fit(*given, FEW)
+        domain = np.repeat([1, -1], [len(X), len(Xt)])
+        with refused("X"):
+            kind().fit(in_dask(np.vstack([X, Xt])), np.concatenate([y, FEW]), sample_domain=domain)
+        fitted = kind().fit(X, y, Xt, FEW)
+        for method in ("predict_proba", "decision_function"):
+            if hasattr(fitted, method):
+                with refused("X"):
+                    getattr(fitted, method)(in_dask(Xt))
+                with refused("X"):
+                    getattr(fitted, method)(in_dask(X), domain="source")
+
+    def test_further_rows_in_dask_are_labelled_block_by_block(self, kind):
+        da = pytest.importorskip("dask.array")
+        fitted = kind().fit(X, y, Xt, FEW)
+        blocks = da.from_array(Xt, chunks=(10, Xt.shape[1]))
+        for method in ("predict", "transform"):
+            if hasattr(fitted, method):
+                lazy = getattr(fitted, method)(blocks)
+                assert lazy.chunks[0] == blocks.chunks[0]
+                whole = getattr(fitted, method)(Xt)
+                np.testing.assert_allclose(lazy.compute(), whole, rtol=1e-9, atol=1e-12)
+
     def test_grid_search(self, kind):
         rows, domain = np.vstack([X, Xt]), np.repeat([1, -1], [len(X), len(Xt)])
         labels = np.concatenate([y, yt])

@@ -4,6 +4,7 @@ import pickle
 import warnings
 from typing import Any
 
+import array_api_strict
 import numpy as np
 import pandas as pd
 import pytest
@@ -238,12 +239,38 @@ def test_containers(convert):
 
 
 def test_arrays_of_another_library():
-    xp = pytest.importorskip("array_api_strict")
     expected = search().fit(X, y, Xt)
-    found = search().fit(*(xp.asarray(each.copy()) for each in (X, y, Xt)))
+    found = search().fit(*(array_api_strict.asarray(each.copy()) for each in (X, y, Xt)))
     assert found.results_["error"] == [None] * 3
     for name in CRITERIA:
         np.testing.assert_allclose(found.results_[name], expected.results_[name], atol=1e-6)
+
+
+@pytest.mark.parametrize("estimator", [ILSClassifier(), CORAL()], ids=str)
+def test_dask_collections_are_refused_with_a_remedy(estimator, in_dask):
+    rows, labels, domain = CASE.mixed
+    for name, given, where in (
+        ("X", (in_dask(X), y, Xt), {}),
+        ("X", (in_dask(X), y), {}),
+        ("Xt", (X, y, in_dask(Xt), FEW), {}),
+        ("X", (in_dask(rows), labels), {"sample_domain": domain}),
+    ):
+        with pytest.raises(
+            ValueError,
+            match=rf"LabelFreeSearch takes rows in memory, but {name} is a Dask .*: compute it",
+        ):
+            LabelFreeSearch(estimator, [{}]).fit(*given, **where)
+
+
+@pytest.mark.parametrize("domain", ["target", "source"])
+@pytest.mark.parametrize("method", ["predict", "predict_proba", "transform"])
+def test_rows_in_dask_after_fit_are_left_to_the_chosen_estimator(method, domain):
+    da = pytest.importorskip("dask.array")
+    ask = getattr(search(criteria=["source"], choose_by="source").fit(X, y, Xt), method)
+    rows = Xt if domain == "target" else X
+    lazy = ask(da.from_array(rows, chunks=7), domain)
+    assert isinstance(lazy, da.Array)
+    np.testing.assert_allclose(lazy.compute(scheduler="synchronous"), ask(rows, domain))
 
 
 def test_pickle():

@@ -12,7 +12,7 @@ from ilspace.adapters.baselines.kissme import KISSME
 from ilspace.adapters.baselines.manifold_alignment import ManifoldAlignment
 from ilspace.adapters.baselines.mmdt import MMDT
 from ilspace.adapters.baselines.sgf import SGF
-from ilspace.adapters.baselines.single_domain import SourceOnly, TargetOnly
+from ilspace.adapters.baselines.single_domain import Pooled, SourceOnly, TargetOnly
 from ilspace.adapters.baselines.subspace_alignment import SubspaceAlignment
 from ilspace.adapters.baselines.tca import TCA
 
@@ -30,6 +30,7 @@ __all__ = [
     "FeatureAugmentation",
     "HeMap",
     "ManifoldAlignment",
+    "Pooled",
     "SourceOnly",
     "SubspaceAlignment",
     "TargetOnly",

@@ -24,11 +24,13 @@ class Baseline(DomainClassifier):
     """Base of the methods: checks what each needs, then calls :meth:`_adapt`.
 
     A method states below what it needs; `fit` names the remedy where it is missing. One domain
-    alone, ``fit(X, y)``, plays both parts. Rows are made dense, and worked on in double precision.
+    alone, ``fit(X, y)``, plays both parts. Rows are made dense, and worked on in double precision
+    and in memory: Dask collections are refused.
     """
 
     _needs_target_labels: ClassVar[bool] = False
     _takes_different_columns: ClassVar[bool] = False
+    _takes_dask = False
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, Xt=None, yt=None, *, sample_domain=None):

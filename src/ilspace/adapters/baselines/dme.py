@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
 from numbers import Integral, Real
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -19,6 +17,7 @@ from ilspace._typing import Objective
 from ilspace.adapters._base import DomainRows
 from ilspace.adapters._latent import as_dtype
 from ilspace.adapters.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
+from ilspace.adapters.baselines._discrepancies import DISCREPANCIES
 from ilspace.adapters.baselines._subspaces import principal_subspace
 from ilspace.backend import is_foreign, to_numpy
 from ilspace.manifolds import Stiefel
@@ -26,145 +25,6 @@ from ilspace.optimizers import Iterate, Problem, Solution, Status, solve
 
 _MOST_KERNEL_AXES = 300
 """Principal components kept of the kernel's space; more would cost seconds and add noise."""
-
-
-def gaussian_mmd(source: np.ndarray, target: np.ndarray, bandwidth: float) -> Objective:
-    r"""Squared maximum mean discrepancy of projected domains under a Gaussian kernel.
-
-    .. math::
-
-       \Bigl\|\tfrac1n\sum_i\phi(W^\top x_i) - \tfrac1m\sum_j\phi(W^\top x'_j)\Bigr\|^2, \qquad
-       \langle\phi(z), \phi(z')\rangle = \exp(-\|z - z'\|^2/\sigma)
-
-    All pairs of rows count, a row with itself too; a value costs O(N²p + Ndp) for N rows.
-
-    Parameters
-    ----------
-    source : ndarray of shape (n, d)
-        Rows x.
-    target : ndarray of shape (m, d)
-        Rows x'.
-    bandwidth : float
-        The :math:`\sigma`.
-
-    Returns
-    -------
-    callable
-        Value and Euclidean gradient at a projection of shape (d, p).
-    """
-    n, m = len(source), len(target)
-    rows = np.concatenate([source, target])
-    signs = np.concatenate([np.full(n, 1 / n), np.full(m, -1 / m)])
-
-    def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
-        latent = rows @ point
-        kernel = _gaussian_kernel(latent, bandwidth)
-        value = signs @ (kernel @ signs)
-        kernel *= signs[:, None]
-        kernel *= 2 * signs
-        return float(value), rows.T @ _pulled(latent, kernel, bandwidth)
-
-    return objective
-
-
-def polynomial_mmd(source: np.ndarray, target: np.ndarray, bandwidth: float) -> Objective:
-    r"""Squared maximum mean discrepancy under the kernel :math:`(1 + z^\top z'/\sigma)^2`.
-
-    With the difference :math:`\delta` of the means and :math:`\Delta` of the second moments it is
-    :math:`\tfrac2\sigma\|W^\top\delta\|^2 + \tfrac1{\sigma^2}\|W^\top\Delta W\|_F^2`, so that a
-    value costs O(d²p) whatever the number of rows.
-
-    Parameters
-    ----------
-    source : ndarray of shape (n, d)
-        Rows.
-    target : ndarray of shape (m, d)
-        Rows.
-    bandwidth : float
-        The :math:`\sigma`.
-
-    Returns
-    -------
-    callable
-        Value and Euclidean gradient at a projection of shape (d, p).
-    """
-    shift = source.mean(axis=0) - target.mean(axis=0)
-    moments = source.T @ source / len(source) - target.T @ target / len(target)
-
-    def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
-        seen_shift = shift @ point
-        moved = moments @ point / bandwidth**2
-        seen = point.T @ moved
-        value = 2 * seen_shift @ seen_shift / bandwidth + bandwidth**2 * np.sum(seen**2)
-        gradient = np.outer(shift, seen_shift) / bandwidth + bandwidth**2 * moved @ seen
-        return float(value), 4 * gradient
-
-    return objective
-
-
-def hellinger(source: np.ndarray, target: np.ndarray, bandwidth: float) -> Objective:
-    r"""Squared Hellinger distance of projected domains, between kernel density estimates.
-
-    .. math::
-
-       \int\bigl(\sqrt{s(z)} - \sqrt{t(z)}\bigr)^2dz
-         = \operatorname*{E}_s[f] + \operatorname*{E}_t[f], \qquad
-       f = \bigl(\sqrt T - \sqrt{1 - T}\bigr)^2, \quad T = \frac{s}{s + t},
-
-    with the expectations taken over the rows, and the densities s, t estimated by the Gaussian
-    kernel :math:`\exp(-\|z - z'\|^2/\sigma)`. One bandwidth for both densities makes their
-    constants cancel. A value costs O(N²p + Ndp) for N rows.
-
-    Parameters
-    ----------
-    source : ndarray of shape (n, d)
-        Rows.
-    target : ndarray of shape (m, d)
-        Rows.
-    bandwidth : float
-        The :math:`\sigma`.
-
-    Returns
-    -------
-    callable
-        Value and Euclidean gradient at a projection of shape (d, p).
-    """
-    n, m = len(source), len(target)
-    rows = np.concatenate([source, target])
-    shares = np.concatenate([np.full(n, 1 / n), np.full(m, 1 / m)])
-
-    def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
-        latent = rows @ point
-        kernel = _gaussian_kernel(latent, bandwidth)
-        # a density underflows where a row is far from all others
-        s = np.maximum(kernel[:, :n].mean(axis=1), 1e-200)
-        t = np.maximum(kernel[:, n:].mean(axis=1), 1e-200)
-        value = shares @ (1 - 2 * np.sqrt(s) * np.sqrt(t) / (s + t))
-        slope = shares * ((s - t) / (s + t)) / (s + t)
-        # derivative of the value in each kernel entry, of row i and of column j
-        pull = np.empty_like(kernel)
-        pull[:, :n] = (slope * np.sqrt(t / s) / n)[:, None]
-        pull[:, n:] = (-slope * np.sqrt(s / t) / m)[:, None]
-        kernel *= pull + pull.T
-        return float(value), rows.T @ _pulled(latent, kernel, bandwidth)
-
-    return objective
-
-
-def _gaussian_kernel(latent: np.ndarray, bandwidth: float) -> np.ndarray:
-    norms = np.sum(latent * latent, axis=1)
-    kernel = latent @ latent.T
-    kernel *= 2
-    kernel -= norms
-    kernel -= norms[:, None]
-    kernel /= bandwidth
-    return np.exp(np.minimum(kernel, 0.0, out=kernel), out=kernel)
-
-
-def _pulled(latent: np.ndarray, weights: np.ndarray, bandwidth: float) -> np.ndarray:
-    """Gradient in the latent rows, from the symmetric weights of their squared distances."""
-    moved = weights.sum(axis=1)[:, None] * latent - weights @ latent
-    return moved * (-2 / bandwidth)
 
 
 def with_clusters(discrepancy: Objective, scatter: np.ndarray, weight: float) -> Objective:
@@ -214,14 +74,6 @@ def scatter_within(rows: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return offsets.T @ offsets / len(rows)
 
 
-DISCREPANCIES: Mapping[str, Callable[[np.ndarray, np.ndarray, float], Objective]] = (
-    MappingProxyType(
-        {"mmd": gaussian_mmd, "mmd-polynomial": polynomial_mmd, "hellinger": hellinger}
-    )
-)
-"""Distances between the distributions of the domains, by name."""
-
-
 def match_distributions(
     objective: Objective, start: np.ndarray, *, tol: float, max_iter: int
 ) -> Solution:
@@ -264,11 +116,11 @@ class DME(LatentBaseline):
 
     over orthonormal projections of shape (d, p). D is the squared maximum mean discrepancy with a
     Gaussian or a quadratic kernel, or the squared Hellinger distance between kernel density
-    estimates; see :func:`gaussian_mmd`, :func:`polynomial_mmd` and :func:`hellinger`. The second
-    term keeps the classes of the source together, :math:`S_w` being their scatter; target labels
-    serve the classifier alone. Solved by Riemannian conjugate gradient from the principal axes of
-    all rows, each domain centred. Projecting the rows of a Gaussian kernel's space instead gives
-    the nonlinear form.
+    estimates; see :func:`~ilspace.adapters.baselines._discrepancies.gaussian_mmd` and the functions
+    beside it. The second term keeps the classes of the source together, :math:`S_w` being their
+    scatter; target labels serve the classifier alone. Solved by Riemannian conjugate gradient from
+    the principal axes of all rows, each domain centred. Projecting the rows of a Gaussian kernel's
+    space instead gives the nonlinear form.
 
     Use it where the domains share their columns and differ by more than their first moments. The
     problem is not convex: what comes out depends on the start, and minimising to the end keeps

@@ -163,8 +163,8 @@ class HFA(ScoringBaseline):
     support vector machines learned together with the projections P and Q to the common space.
     These occur only in :math:`H = [P, Q]^\top[P, Q]`; with kernels, one class against the rest,
 
-    .. math:: \min_{H\succeq0,\,\operatorname{tr}H\le\lambda}\ \max_{\alpha}\
-              \mathbf 1^\top\alpha
+    .. math:: \min_{H\succeq0,\,\operatorname{tr}H\le\lambda}\ \max_{\alpha}
+              \ \mathbf 1^\top\alpha
               - \tfrac12(\alpha\circ y)^\top K^{1/2}(H + I)K^{1/2}(\alpha\circ y),
               \qquad 0\le\alpha_i\le C_i,\ y^\top\alpha = 0
 

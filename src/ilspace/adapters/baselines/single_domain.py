@@ -59,6 +59,44 @@ class SourceOnly(_AsTheyAre):
         return ((source, True),)
 
 
+class Pooled(_AsTheyAre):
+    """Train on the labelled rows of both domains, as if they were one.
+
+    What adaptation with target labels must beat where the columns are the same. Needs domains of
+    the same columns; without target labels it is :class:`SourceOnly`. Training costs what the
+    classifier costs; 1-NN stores all labelled rows.
+
+    Parameters
+    ----------
+    classifier : {"1nn", "svm"} or estimator, default="1nn"
+        One nearest neighbour, linear one-vs-rest support vector machines with C = 1, or any
+        scikit-learn classifier.
+
+    Attributes
+    ----------
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    classifier_ : estimator
+        The fitted classifier; its classes are positions in `classes_`.
+
+    See Also
+    --------
+    SourceOnly : Train on the labelled source rows alone.
+    TargetOnly : Train on the labelled target rows alone.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ilspace.baselines import Pooled
+    >>> X, y = np.array([[0.0], [1.0], [4.0], [5.0]]), [0, 0, 1, 1]
+    >>> Pooled().fit(X, y, X + 6, [0, -1, -1, -1]).predict([[5.2], [5.8]])
+    array([1, 0])
+    """
+
+    def __init__(self, classifier="1nn"):
+        self.classifier = classifier
+
+
 class TargetOnly(_AsTheyAre):
     """Train on the labelled target rows alone, as if there were no source.
 

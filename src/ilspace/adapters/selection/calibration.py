@@ -34,6 +34,24 @@ def calibrated(
     ndarray of shape (n, n_classes)
         Each row sums to 1.
     """
+    return raised(probabilities, fitting_exponent(known, codes))
+
+
+def fitting_exponent(known: npt.ArrayLike, codes: npt.ArrayLike) -> float:
+    """Exponent that makes predictions as sure as they are right.
+
+    Parameters
+    ----------
+    known : array-like of shape (m, n_classes)
+        Predictions of rows that were not learned from.
+    codes : array-like of int, shape (m,)
+        Their classes, as columns.
+
+    Returns
+    -------
+    float
+        Positive; the one of least log-loss.
+    """
     logits, columns = _logs(known), np.asarray(codes)
     rows = np.arange(len(columns))
 
@@ -42,7 +60,25 @@ def calibrated(
         return -float(scaled[rows, columns].mean())
 
     best = minimize_scalar(log_loss, bounds=(-_LARGEST, _LARGEST), method="bounded")
-    return softmax(np.exp(best.x) * _logs(probabilities), axis=1)
+    return float(np.exp(best.x))
+
+
+def raised(probabilities: npt.ArrayLike, exponent: float) -> np.ndarray:
+    """Predictions to a power, normalised again.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n, n_classes)
+        Each row sums to 1.
+    exponent : float
+        Above 1 for surer ones, below for less sure ones.
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+        Each row sums to 1; the order of its classes stays.
+    """
+    return softmax(exponent * _logs(probabilities), axis=1)
 
 
 def _logs(probabilities: npt.ArrayLike) -> np.ndarray:

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from ilspace.adapters._base import _source_mask, take_rows
+from ilspace.adapters._base import source_mask, take_rows
 from ilspace.adapters._labels import natural_labels
 from ilspace.adapters.selection import measures
 from ilspace.adapters.selection._domains import Unavailable, as_rows, predictions
@@ -82,7 +82,7 @@ def _fold(estimator, X, y, sample_domain) -> Evidence:
             "sklearn.set_config(enable_metadata_routing=True) and give it to fit of the search."
         )
     X = as_rows(X)
-    is_source = _source_mask(sample_domain, X)
+    is_source = source_mask(sample_domain, X)
     source, target = np.flatnonzero(is_source), np.flatnonzero(~is_source)
     if len(target) == 0:
         raise ValueError("There must be target rows, but sample_domain has no negative entry.")

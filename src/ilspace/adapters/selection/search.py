@@ -15,7 +15,7 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
-from ilspace.adapters._base import _split, take_rows
+from ilspace.adapters._base import split_domains, take_rows
 from ilspace.adapters._labels import encode_source, encode_target, natural_labels
 from ilspace.adapters.selection._deputy import Deputy
 from ilspace.adapters.selection._domains import as_rows, fit_apart
@@ -23,6 +23,7 @@ from ilspace.adapters.selection._trial import Task, hold_out
 from ilspace.adapters.selection.criteria import CRITERIA, Criterion
 from ilspace.adapters.selection.grid import default_grid
 from ilspace.backend import as_generator
+from ilspace.scale.dask_rows import refuse_dask
 
 _RESERVED = {"parameters", "seconds", "warnings", "error", "choice"}
 
@@ -167,8 +168,15 @@ class LabelFreeSearch(Deputy, MetaEstimatorMixin, BaseEstimator):
                 f"{type(self).__name__} requires y to be passed, but the target y is None: the "
                 "source rows need labels."
             )
+        refuse_dask(
+            type(self).__name__,
+            remedy="compute it ({name}.compute()), or a sample of it to search with, and then fit "
+            "an estimator with the best_parameters_ to the whole",
+            X=X,
+            Xt=Xt,
+        )
         if sample_domain is not None:
-            X, y, Xt, yt, _ = _split(X, y, Xt, yt, sample_domain, None)
+            X, y, Xt, yt, _ = split_domains(X, y, Xt, yt, sample_domain, None)
         X, Xt = as_rows(X), None if Xt is None else as_rows(Xt)
         task = self._task(X, y, Xt, yt, criteria)
         settings = list(ParameterGrid(self._settled_grid(task)))
