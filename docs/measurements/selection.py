@@ -64,9 +64,9 @@ def given_and_hidden(setting: str, source: str, target: str, trial: int):
     return given, (Xt[split.test], yt[split.test])
 
 
-def measure(grid: str, setting: str, source: str, target: str, trial: int, criteria) -> dict:
+def measure(where: tuple, given: tuple, hidden: tuple, criteria) -> dict:
     """Criteria and true accuracy of each setting of a grid."""
-    given, hidden = given_and_hidden(setting, source, target, trial)
+    grid, *_, trial = where
     settings = list(ParameterGrid(GRIDS[grid]))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -80,7 +80,7 @@ def measure(grid: str, setting: str, source: str, target: str, trial: int, crite
             for each, held_out in zip(settings, search.results_["source"], strict=True)
         ]
     return {
-        "where": [grid, setting, source, target, trial],
+        "where": list(where),
         "settings": settings,
         "criteria": {name: list(search.results_[name]) for name in criteria},
         "seconds": list(search.results_["seconds"]),
@@ -99,7 +99,12 @@ def fill(store: Path, *, n_trials: int, n_jobs: int, grids, criteria) -> list[di
         for setting in SETTINGS
         for transfer in TRANSFERS
     ]
-    jobs = (delayed(measure)(*each, criteria) for each in wanted if each not in done)
+    # the data are read here: a worker could not find the cache of a script
+    jobs = (
+        delayed(measure)(each, *given_and_hidden(*each[1:]), criteria)
+        for each in wanted
+        if each not in done
+    )
     with store.open("a") as file:
         for record in Parallel(n_jobs=n_jobs, return_as="generator")(jobs):
             file.write(json.dumps(record) + "\n")

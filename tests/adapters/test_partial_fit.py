@@ -15,7 +15,7 @@ from sklearn.exceptions import NotFittedError
 import ilspace
 from ilspace import ILSClassifier, ILSTransformer
 from ilspace.adapters import incremental
-from ilspace.adapters._base import DomainRows
+from ilspace.adapters.domain_rows import DomainRows
 from ilspace.adapters.memory import RowMemory, labelled_domains
 from ilspace.backend import to_numpy
 from ilspace.scale.running import moments

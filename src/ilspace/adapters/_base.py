@@ -3,59 +3,39 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.utils import _safe_indexing, check_array, check_consistent_length
+from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import (
     _check_feature_names,
-    _check_sample_weight,
     _check_y,
     _get_feature_names,
     check_is_fitted,
     validate_data,
 )
 
-from ilspace._typing import Array
+from ilspace.adapters._checks import (
+    check_finite,
+    check_foreign,
+    check_magnitude,
+    check_size,
+    check_weights,
+)
 from ilspace.adapters._labels import encode_source, encode_target, natural_labels
-from ilspace.backend import array_namespace, is_foreign, like, to_numpy
+from ilspace.adapters.domain_rows import (
+    DomainRows,
+    check_domain,
+    source_mask,
+    split_domains,
+    take_rows,
+)
+from ilspace.backend import is_foreign, to_numpy
 from ilspace.scale.dask_rows import refuse_dask
 
 _FLOATS = (np.float64, np.float32)
-
-
-@dataclass(frozen=True)
-class DomainRows:
-    """The checked rows of one domain.
-
-    Attributes
-    ----------
-    X : array or sparse matrix of shape (n, d)
-        All rows.
-    codes : ndarray of shape (n,)
-        Class of each row, -1 where it has no label.
-    weights : ndarray of shape (n,) or None
-        Weight of each row, all positive; None where they are equal.
-    """
-
-    X: Array
-    codes: np.ndarray
-    weights: np.ndarray | None = None
-
-    @property
-    def labelled(self) -> np.ndarray:
-        """Row numbers that have a label."""
-        return np.flatnonzero(self.codes >= 0)
-
-    @property
-    def labelled_rows(self) -> Array:
-        """Rows that have a label; those of `X` itself where all have one."""
-        labelled = self.labelled
-        return self.X if len(labelled) == len(self.codes) else take_rows(self.X, labelled)
 
 
 class DomainAdapter(BaseEstimator):
@@ -139,7 +119,7 @@ class DomainAdapter(BaseEstimator):
     def _check_source(self, X, y):
         y = natural_labels(y)
         if is_foreign(X):
-            _check_foreign(X, "X", at_least=2)
+            check_foreign(X, "X", at_least=2)
             _check_feature_names(self, X, reset=True)
             self.n_features_in_ = X.shape[1]
             y = _check_y(y)
@@ -155,7 +135,7 @@ class DomainAdapter(BaseEstimator):
     def _check_target(self, Xt):
         names = _get_feature_names(Xt)
         if is_foreign(Xt):
-            _check_foreign(Xt, "Xt", at_least=2)
+            check_foreign(Xt, "Xt", at_least=2)
         else:
             Xt = check_array(
                 Xt,
@@ -232,7 +212,7 @@ class DomainAdapter(BaseEstimator):
             hasattr(self, "feature_names_in_") == hasattr(self, "target_feature_names_in_")
         )
         if is_foreign(X):
-            _check_foreign(X, "X")
+            check_foreign(X, "X")
             self._check_width(X, domain)
         elif named and (domain == "source" or alike):
             X = validate_data(self, X, accept_sparse="csr", dtype=_FLOATS, reset=False)
@@ -280,18 +260,6 @@ class DomainAdapter(BaseEstimator):
             )
 
 
-def check_domain(domain: object) -> None:
-    """Refuse a domain other than the two there are.
-
-    Parameters
-    ----------
-    domain : object
-        What was given as one.
-    """
-    if domain not in ("source", "target"):
-        raise ValueError(f'domain must be "source" or "target", but is {domain!r}.')
-
-
 def _kept(X, codes: np.ndarray, weights: np.ndarray | None) -> DomainRows:
     """Leave out rows of weight zero: they are as good as absent."""
     if weights is None or (weights > 0).all():
@@ -313,218 +281,3 @@ def _check_classes(source: DomainRows) -> DomainRows:
             "sample_weight leaves one class: give rows of another class a weight."
         )
     return source
-
-
-def take_rows(X, rows: np.ndarray):
-    """Some rows of an array of any library, a DataFrame, a list or a sparse matrix.
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix of shape (n, ...)
-        All rows.
-    rows : ndarray of int
-        Their numbers.
-
-    Returns
-    -------
-    array-like or sparse matrix
-        A copy of these rows.
-    """
-    if is_foreign(X):
-        return array_namespace(X).take(X, like(rows, X), axis=0)
-    return _safe_indexing(X, rows)
-
-
-def check_weights(sample_weight, n_source: int, n_target: int) -> np.ndarray | None:
-    """Weights of the source rows, followed by those of the target rows.
-
-    Parameters
-    ----------
-    sample_weight : ndarray or None
-        One weight for all rows, one a source row, or one a row of either domain.
-    n_source, n_target : int
-        Number of rows of each domain.
-
-    Returns
-    -------
-    ndarray of shape (n_source + n_target,) or None
-        Target rows weigh 1 where only source rows were given weights.
-    """
-    if sample_weight is None:
-        return None
-    if sample_weight.ndim == 0:
-        sample_weight = np.full(n_source + n_target, sample_weight)
-    n = len(sample_weight)
-    if n not in (n_source, n_source + n_target):
-        both = f", or one a source row and then one a target row ({n_source + n_target})"
-        raise ValueError(
-            f"sample_weight must have one entry a source row ({n_source})"
-            f"{both if n_target else ''}, but has {n}."
-        )
-    weights = _check_sample_weight(
-        sample_weight, np.empty((n, 1)), dtype=np.float64, ensure_non_negative=True
-    )
-    if len(weights) < n_source + n_target:
-        weights = np.concatenate([weights, np.ones(n_target)])
-    return weights
-
-
-def source_mask(sample_domain, X) -> np.ndarray:
-    """Find the rows that belong to the source.
-
-    Parameters
-    ----------
-    sample_domain : array-like of shape (n,) or number
-        Positive for source rows, negative for target rows; one number stands for all rows.
-    X : array-like or sparse matrix of shape (n, ...)
-        The rows.
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-        True for source rows.
-    """
-    domains = np.asarray(to_numpy(sample_domain) if is_foreign(sample_domain) else sample_domain)
-    if domains.ndim == 0:
-        domains = np.full(np.shape(X)[0], domains)
-    check_consistent_length(X, domains)
-    if domains.ndim > 1:
-        raise ValueError(
-            f"sample_domain must be 1-d, one entry a row, but has shape {domains.shape}."
-        )
-    if domains.dtype.kind not in "iuf" or not ((domains > 0) | (domains < 0)).all():
-        raise ValueError(
-            "sample_domain must hold positive numbers for source rows and negative ones for "
-            f"target rows, but holds {np.unique(domains)[:5].tolist()}."
-        )
-    return domains > 0
-
-
-def split_domains(X, y, Xt, yt, sample_domain, sample_weight):
-    """Take rows of both domains apart.
-
-    Parameters
-    ----------
-    X, y : array-like
-        Rows of both domains, and their labels.
-    Xt, yt : None
-        Refused otherwise: the target would be there twice.
-    sample_domain : array-like of shape (n,) or number
-        Positive for source rows, negative for target rows.
-    sample_weight : ndarray or None
-        Weights of the rows.
-
-    Returns
-    -------
-    X, y, Xt, yt : array-like
-        Rows and labels of the source, then of the target; None where there is no target row.
-    sample_weight : ndarray or None
-        Weights of the source rows, then of the target rows.
-    """
-    if Xt is not None or yt is not None:
-        raise ValueError(
-            "Give the target either as Xt (and yt) or as rows of X with a negative "
-            "sample_domain, but not both."
-        )
-    if sparse.issparse(X):
-        X = X.tocsr()
-    is_source = source_mask(sample_domain, X)
-    check_consistent_length(X, y)
-    source, target = np.flatnonzero(is_source), np.flatnonzero(~is_source)
-    if len(source) == 0:
-        raise ValueError(
-            "Some rows must belong to the source, but sample_domain has no positive entry."
-        )
-    y = to_numpy(y) if is_foreign(y) else y
-    if sample_weight is not None and sample_weight.ndim > 0:
-        if len(sample_weight) != len(is_source):
-            raise ValueError(
-                f"sample_weight must have one entry a row of X ({len(is_source)}) if sample_domain "
-                f"is given, but has {len(sample_weight)}."
-            )
-        sample_weight = sample_weight[np.concatenate([source, target])]
-    if len(target) == 0:
-        return X, y, None, None, sample_weight
-    return (
-        take_rows(X, source),
-        take_rows(y, source),
-        take_rows(X, target),
-        take_rows(y, target),
-        sample_weight,
-    )
-
-
-def _check_foreign(X: Array, name: str, at_least: int = 1) -> None:
-    """Check a tensor where it is: scikit-learn would copy it to the host first."""
-    xp = array_namespace(X)
-    if X.ndim != 2 or X.shape[1] < 1:
-        raise ValueError(f"{name} must be 2-d with rows and columns, but has shape {X.shape}.")
-    check_size(X, name, at_least)
-    if not xp.isdtype(X.dtype, "real floating"):
-        raise ValueError(f"{name} must be of a real floating type, but is {X.dtype}: convert it.")
-    check_finite(X, name)
-
-
-def check_size(X, name: str, at_least: int) -> None:
-    """Refuse too few rows.
-
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n, d)
-        The rows.
-    name : str
-        What to call them.
-    at_least : int
-        How many are enough.
-    """
-    if X.shape[0] < at_least:
-        raise ValueError(
-            f"{name} must have at least {at_least} rows, but has {X.shape[0]} (shape "
-            f"{tuple(X.shape)}): add rows."
-        )
-
-
-def check_finite(X, name: str) -> None:
-    """Refuse NaN and infinity.
-
-    Parameters
-    ----------
-    X : array or sparse matrix
-        The rows.
-    name : str
-        What to call them.
-    """
-    values = X.data if sparse.issparse(X) else X
-    xp = array_namespace(values)
-    if not bool(xp.all(xp.isfinite(values))):
-        raise ValueError(
-            f"{name} must be finite, but contains NaN or infinity: impute or drop such rows."
-        )
-
-
-def check_magnitude(X, name: str, *, fitting: bool = True) -> None:
-    """Refuse rows whose distances, squared and squared again, would overflow or vanish.
-
-    Parameters
-    ----------
-    X : array or sparse matrix
-        The rows.
-    name : str
-        What to call them.
-    fitting : bool, default=True
-        Whether they are to be learned from; rows that come later may be small.
-    """
-    values = X.data if sparse.issparse(X) else X
-    if 0 in values.shape:
-        return
-    xp = array_namespace(values)
-    # NumPy's rows are worked on in double precision, other libraries' in their own
-    limits = xp.finfo(values.dtype if is_foreign(values) else np.float64)
-    largest = max(float(xp.max(values)), -float(xp.min(values)))
-    lowest, highest = float(limits.smallest_normal) ** 0.2, float(limits.max) ** 0.2
-    if largest > highest or (fitting and 0 < largest < lowest):
-        raise ValueError(
-            f"The largest magnitude in {name} must lie between {lowest:.0e} and {highest:.0e}, "
-            f"where squared distances can be computed, but is {largest:.3g}: scale the columns, "
-            "for instance with sklearn.preprocessing.StandardScaler."
-        )

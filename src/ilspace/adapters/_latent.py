@@ -8,7 +8,8 @@ from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils.validation import check_is_fitted
 
 from ilspace._typing import Array
-from ilspace.adapters._base import DomainAdapter, check_domain
+from ilspace.adapters._base import DomainAdapter
+from ilspace.adapters.domain_rows import check_domain
 from ilspace.adapters.lazy import by_blocks
 from ilspace.backend import array_namespace, is_foreign, like, to_numpy
 from ilspace.scale.dask_rows import is_dask

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 
 from ilspace._typing import Array, Manifold, Pairs
-from ilspace.adapters._base import DomainRows
 from ilspace.adapters.distant_pairs import PairsOnWorkers
+from ilspace.adapters.domain_rows import DomainRows
 from ilspace.adapters.starts import (
     FILLING_AXES,
     STARTS,

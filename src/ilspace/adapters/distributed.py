@@ -9,15 +9,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils.validation import _get_feature_names
 
-from ilspace.adapters._base import (
-    DomainRows,
-    check_finite,
-    check_magnitude,
-    check_size,
-)
+from ilspace.adapters._checks import check_finite, check_magnitude, check_size
 from ilspace.adapters.dask_labels import encoded, label_blocks
 from ilspace.adapters.distant_pairs import PlacedRows
 from ilspace.adapters.distant_pieces import class_sums, cut_pieces, latent_rows
+from ilspace.adapters.domain_rows import DomainRows
 from ilspace.adapters.nearest import NearestClassifier
 from ilspace.optimizers import STOCHASTIC_SOLVERS
 from ilspace.scale import RowSpace

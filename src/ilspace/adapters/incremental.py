@@ -9,8 +9,8 @@ import numpy as np
 from sklearn.base import _fit_context
 
 from ilspace._typing import Array, Manifold, Point
-from ilspace.adapters._base import DomainRows
 from ilspace.adapters._latent import LatentAdapter
+from ilspace.adapters.domain_rows import DomainRows
 from ilspace.adapters.learning import learn, threads_for
 from ilspace.adapters.memory import RowMemory, labelled_domains
 from ilspace.adapters.pieces import first_piece, next_piece

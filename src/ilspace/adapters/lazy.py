@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ilspace._typing import Array
-from ilspace.adapters._base import DomainAdapter, source_mask
+from ilspace.adapters._base import DomainAdapter
+from ilspace.adapters.domain_rows import source_mask
 from ilspace.backend import to_numpy
 from ilspace.scale.dask_rows import float_columns
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ilspace._typing import Point
-from ilspace.adapters._base import DomainRows
 from ilspace.adapters.assembly import Assembly, assemble
+from ilspace.adapters.domain_rows import DomainRows
 from ilspace.adapters.progress import reporter
 from ilspace.backend import one_thread
 from ilspace.optimizers import STOCHASTIC_SOLVERS, Iterate, Solution, solve

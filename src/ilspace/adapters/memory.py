@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 
 from ilspace._typing import Array
-from ilspace.adapters._base import DomainRows, take_rows
+from ilspace.adapters.domain_rows import DomainRows, take_rows
 from ilspace.backend import array_namespace
 
 

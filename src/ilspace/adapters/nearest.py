@@ -6,9 +6,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ilspace._typing import Array
-from ilspace.adapters._base import DomainRows
 from ilspace.adapters._classifier import DomainClassifier
 from ilspace.adapters._latent import LatentAdapter, as_dtype
+from ilspace.adapters.domain_rows import DomainRows
 from ilspace.adapters.lazy import by_blocks
 from ilspace.backend import array_namespace, is_foreign, like, to_numpy
 from ilspace.scale.dask_rows import is_dask

@@ -8,8 +8,9 @@ import numpy as np
 from scipy import sparse
 
 from ilspace._typing import Array
-from ilspace.adapters._base import DomainRows, check_weights, take_rows
+from ilspace.adapters._checks import check_weights
 from ilspace.adapters._labels import encode_source, encode_target, natural_labels
+from ilspace.adapters.domain_rows import DomainRows, take_rows
 from ilspace.backend import array_namespace, is_foreign, like, to_numpy
 
 if TYPE_CHECKING:

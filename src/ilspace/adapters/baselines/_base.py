@@ -10,10 +10,10 @@ from sklearn.base import _fit_context
 from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import available_if
 
-from ilspace.adapters._base import DomainRows
 from ilspace.adapters._classifier import DomainClassifier
 from ilspace.adapters._latent import LatentAdapter
 from ilspace.adapters.baselines._classifiers import CLASSIFIERS, make_classifier
+from ilspace.adapters.domain_rows import DomainRows
 from ilspace.backend import is_foreign, to_numpy
 
 CLASSIFIER_CONSTRAINTS = [StrOptions(set(CLASSIFIERS)), HasMethods(["fit", "predict"])]

@@ -12,8 +12,8 @@ from sklearn.cross_decomposition import PLSRegression
 from sklearn.preprocessing import label_binarize
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ilspace.adapters._base import DomainRows
 from ilspace.adapters.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
+from ilspace.adapters.domain_rows import DomainRows
 from ilspace.backend import principal_axes, upright
 
 

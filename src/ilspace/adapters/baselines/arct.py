@@ -11,13 +11,13 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ilspace.adapters._base import DomainRows
 from ilspace.adapters.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
 from ilspace.adapters.baselines._pair_transforms import (
     Learned,
     asymmetric_transform,
     symmetric_metric,
 )
+from ilspace.adapters.domain_rows import DomainRows
 
 
 def span(kernel: np.ndarray) -> np.ndarray:

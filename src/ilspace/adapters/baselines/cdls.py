@@ -12,11 +12,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import has_fit_parameter
 
-from ilspace.adapters._base import DomainRows
 from ilspace.adapters.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
 from ilspace.adapters.baselines._classifiers import make_classifier
 from ilspace.adapters.baselines._landmarks import Landmarks
 from ilspace.adapters.baselines._subspaces import principal_subspace
+from ilspace.adapters.domain_rows import DomainRows
 
 _LENGTH = 10.0
 """Root mean square length of target rows: C = 1 then lets a support vector machine fit them."""

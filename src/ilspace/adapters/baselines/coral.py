@@ -9,9 +9,9 @@ import numpy as np
 from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ilspace.adapters._base import DomainRows
 from ilspace.adapters.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
 from ilspace.adapters.baselines._classifiers import linear_svm
+from ilspace.adapters.domain_rows import DomainRows
 
 
 def covariance_axes(

@@ -14,11 +14,11 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ilspace._typing import Objective
-from ilspace.adapters._base import DomainRows
 from ilspace.adapters._latent import as_dtype
 from ilspace.adapters.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
 from ilspace.adapters.baselines._discrepancies import DISCREPANCIES
 from ilspace.adapters.baselines._subspaces import principal_subspace
+from ilspace.adapters.domain_rows import DomainRows
 from ilspace.backend import is_foreign, to_numpy
 from ilspace.manifolds import Stiefel
 from ilspace.optimizers import Iterate, Problem, Solution, Status, solve

@@ -8,8 +8,8 @@ import numpy as np
 from scipy import linalg
 from sklearn.utils._param_validation import Interval
 
-from ilspace.adapters._base import DomainRows
 from ilspace.adapters.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
+from ilspace.adapters.domain_rows import DomainRows
 
 
 def augment(rows: np.ndarray, damped: np.ndarray, *, is_source: bool) -> np.ndarray:

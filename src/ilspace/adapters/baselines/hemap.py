@@ -8,8 +8,8 @@ import numpy as np
 from sklearn.metrics import pairwise_distances_argmin
 from sklearn.utils._param_validation import Interval
 
-from ilspace.adapters._base import DomainRows
 from ilspace.adapters.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
+from ilspace.adapters.domain_rows import DomainRows
 from ilspace.backend import as_generator, principal_axes
 
 

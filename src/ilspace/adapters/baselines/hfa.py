@@ -12,8 +12,8 @@ from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
 from sklearn.svm import SVC
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ilspace.adapters._base import DomainRows
 from ilspace.adapters.baselines._base import ScoringBaseline
+from ilspace.adapters.domain_rows import DomainRows
 
 _TOLERANCE = 1e-5
 """By how much a margin may be missed."""

@@ -7,9 +7,9 @@ from numbers import Integral
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ilspace.adapters._base import DomainRows
 from ilspace.adapters.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
 from ilspace.adapters.baselines._subspaces import principal_subspace
+from ilspace.adapters.domain_rows import DomainRows
 from ilspace.adapters.starts import kissme
 from ilspace.backend import spectral_map
 from ilspace.pairs import pair_statistics

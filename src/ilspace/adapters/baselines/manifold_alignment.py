@@ -9,9 +9,9 @@ from scipy import linalg, sparse
 from sklearn.neighbors import kneighbors_graph
 from sklearn.utils._param_validation import Interval
 
-from ilspace.adapters._base import DomainRows
 from ilspace.adapters.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
 from ilspace.adapters.baselines._subspaces import principal_subspace
+from ilspace.adapters.domain_rows import DomainRows
 from ilspace.backend import symmetric_part, upright
 from ilspace.pairs import pair_statistics
 

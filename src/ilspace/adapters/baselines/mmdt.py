@@ -7,7 +7,6 @@ from numbers import Integral, Real
 import numpy as np
 from sklearn.utils._param_validation import Interval
 
-from ilspace.adapters._base import DomainRows
 from ilspace.adapters.baselines._base import ScoringBaseline
 from ilspace.adapters.baselines._max_margin import (
     max_margin_matrix,
@@ -15,6 +14,7 @@ from ilspace.adapters.baselines._max_margin import (
     slacks,
 )
 from ilspace.adapters.baselines._subspaces import principal_subspace
+from ilspace.adapters.domain_rows import DomainRows
 
 _RELEASED_WEIGHT = 2e4
 """Weight of the transform that makes the two steps of the released code one objective.

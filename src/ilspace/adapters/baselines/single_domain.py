@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ilspace.adapters._base import DomainRows
 from ilspace.adapters.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
+from ilspace.adapters.domain_rows import DomainRows
 
 
 class _AsTheyAre(LatentBaseline):

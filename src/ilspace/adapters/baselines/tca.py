@@ -14,9 +14,9 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from ilspace._typing import Array
-from ilspace.adapters._base import DomainRows
 from ilspace.adapters._latent import as_dtype
 from ilspace.adapters.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
+from ilspace.adapters.domain_rows import DomainRows
 from ilspace.backend import is_foreign, to_numpy, upright
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
-from ilspace.adapters._base import check_domain
+from ilspace.adapters.domain_rows import check_domain
 from ilspace.adapters.selection._domains import as_rows, classes_of
 
 _WHERE = {"sample_domain": True, "allow_source": True}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ilspace.adapters._base import take_rows
+from ilspace.adapters.domain_rows import take_rows
 from ilspace.adapters.selection._domains import fit_apart
 from ilspace.adapters.selection.criteria import Criterion
 from ilspace.adapters.selection.evidence import Evidence

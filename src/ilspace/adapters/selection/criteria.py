@@ -6,8 +6,8 @@ import numpy as np
 from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import MetadataRequest
 
-from ilspace.adapters._base import source_mask, take_rows
 from ilspace.adapters._labels import natural_labels
+from ilspace.adapters.domain_rows import source_mask, take_rows
 from ilspace.adapters.selection import measures
 from ilspace.adapters.selection._domains import Unavailable, as_rows, predictions
 from ilspace.adapters.selection.evidence import Evidence

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ilspace.adapters._base import take_rows
+from ilspace.adapters.domain_rows import take_rows
 from ilspace.adapters.selection._domains import (
     Unavailable,
     classes_of,

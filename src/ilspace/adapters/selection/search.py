@@ -15,8 +15,8 @@ from sklearn.utils._param_validation import HasMethods, Interval
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length
 
-from ilspace.adapters._base import split_domains, take_rows
 from ilspace.adapters._labels import encode_source, encode_target, natural_labels
+from ilspace.adapters.domain_rows import split_domains, take_rows
 from ilspace.adapters.selection._deputy import Deputy
 from ilspace.adapters.selection._domains import as_rows, fit_apart
 from ilspace.adapters.selection._trial import Task, hold_out
