@@ -14,6 +14,9 @@ from ilspace.scale.moments import gram_matrix, weighted_mean
 WIDEST_FULL_SPECTRUM = 2048
 """Beyond so many columns (and as many rows) a full eigendecomposition costs more than it saves."""
 
+_EXACTLY = 1e-12
+"""Distance from orthonormal columns that needs no mending."""
+
 _NEARLY = 1e-5
 """Distance from orthonormal columns whose cube is nothing."""
 
@@ -236,8 +239,12 @@ def _wide_space(
     else:
         root = xp.sqrt(like(shares, gram))
         axes = (rows - mean).mT @ (root[:, None] * left)
-    # the axes of small variance come out less than orthonormal: mend them
-    axes = upright(_orthonormal(axes / xp.sqrt(variances)[None, :]))
+    axes = axes / xp.sqrt(variances)[None, :]
+    # an axis comes out less than orthonormal the smaller its variance is beside the largest
+    rounding = float(xp.finfo(variances.dtype).eps)
+    if rank and rounding * float(variances[0]) > _EXACTLY * float(variances[-1]):
+        axes = _orthonormal(axes)
+    axes = upright(axes)
     size = float(n if weights is None else np.sum(weights))
     return RowSpace(mean, axes, variances, axes, variances, total, rank, size)
 
