@@ -16,6 +16,7 @@ from ilspace.backend import (
     is_foreign,
     like,
     logdet,
+    on_host,
     principal_axes,
     spectral_map,
     symmetric_part,
@@ -117,6 +118,11 @@ def test_to_and_fro(library, dtype):
     assert library.home(integers).dtype == np.int64
     assert is_foreign(reference) is (library.xp is not np)
     assert not any(is_foreign(each) for each in ([1.0], None, "text", np.float64(1.0)))
+    if library.name != "strict-device1":
+        assert type(on_host(reference)) is np.ndarray
+        np.testing.assert_array_equal(on_host(reference), library.home(reference))
+    for other in (np.ones(2), [1.0], None, "text"):
+        assert on_host(other) is other
 
 
 def test_linear_algebra(library, dtype):

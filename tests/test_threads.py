@@ -7,6 +7,9 @@ import pytest
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from ilspace import ILSClassifier
+from ilspace.adapters.domain_rows import DomainRows
+from ilspace.adapters.incremental import seen_in
+from ilspace.adapters.learning import threads_for
 from ilspace.backend import one_thread
 
 
@@ -65,3 +68,24 @@ def test_fit_uses_one_where_matrices_are_small():
     assert seen
     assert all(each == {1} for each in seen)
     assert n_threads() == {2}
+
+
+@pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
+@pytest.mark.parametrize(("n", "expected"), [(60, 1), (600, 2)])
+def test_a_fit_to_dask_collections_goes_by_the_rows_there(n, expected):
+    da = pytest.importorskip("dask.array")
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(n, 4)), np.arange(n) % 2
+    seen = []
+    model = ILSClassifier(2, max_iter=1, tol=0, callback=lambda *_: seen.append(n_threads()))
+    with pytest.importorskip("dask").config.set(scheduler="synchronous"):
+        model.fit(da.from_array(X, chunks=(50, 4)), y, da.from_array(X + 1, chunks=(50, 4)))
+    assert seen
+    assert all(each == {expected} for each in seen)
+
+
+@pytest.mark.parametrize(("d", "expected"), [(16, 1), (1700, 2)])
+def test_a_piece_goes_by_the_covariance_of_its_columns(d, expected):
+    piece = DomainRows(np.eye(3, d), np.array([0, 1, -1]))
+    with threads_for((seen_in(piece, np.random.default_rng(0)),)):
+        assert n_threads() == {expected}

@@ -112,6 +112,8 @@ def test_more_components_than_the_rank():
         (np.where(np.arange(54) == 3, np.nan, DOMAIN), "holds .*nan"),
         (DOMAIN > 0, "holds .*False, True"),
         (np.where(DOMAIN > 0, "s", "t"), r"holds \['s', 't'\]"),
+        ([None, *DOMAIN[1:].tolist()], r"holds \[None, 1, -2\]: give each row"),
+        (["s", None, *DOMAIN[2:].tolist()], r"holds \['s', None, 1, -2\]: give each row"),
         (-np.ones(54), "must belong to the source, but sample_domain has no positive entry"),
         (-1, "must belong to the source"),
         (DOMAIN[:-1], r"inconsistent numbers of samples: \[54, 53\]"),

@@ -11,11 +11,12 @@ from adapters.shifted import shifted
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.exceptions import ConvergenceWarning
+from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.preprocessing import StandardScaler
 
 from ilspace import ILSClassifier, ILSTransformer, load
 from ilspace.adapters import distant_pieces
+from ilspace.adapters.distributed import DistantDomains
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -140,6 +141,22 @@ def test_threads_give_the_same():
             da.from_array(DATA.X, chunks=11), DATA.y, da.from_array(DATA.Xt, chunks=13)
         )
     assert_same_fit(found, expected)
+
+
+@pytest.mark.parametrize("again", [False, True], ids=["first fit", "second fit"])
+def test_an_interruption_while_labelled_rows_are_gathered_leaves_no_model(again, monkeypatch):
+    model = ILSClassifier(3)
+    if again:
+        model.fit(DATA.X, DATA.y, DATA.Xt)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(DistantDomains, "latent", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        model.fit(da.from_array(DATA.X, chunks=40), DATA.y, DATA.Xt)
+    with pytest.raises(NotFittedError):
+        model.predict(DATA.Xt)
 
 
 def test_the_callback_is_called_and_can_stop():
@@ -485,3 +502,10 @@ def test_methods_for_rows_in_memory(in_dask):
     pairs = da.from_array(np.stack([DATA.Xt[:5], DATA.Xt[5:10]], axis=1))
     with pytest.raises(ValueError, match="method of ILSClassifier takes .* or use transform"):
         model.pair_distance(pairs)
+
+
+@pytest.mark.parametrize("chunk", [1, 45, 90])
+def test_labels_of_two_kinds_in_any_block(chunk):
+    labels = np.array(["cat", "dog"] * 20 + [1, 2] * 25, dtype=object)
+    with pytest.raises(ValueError, match="some are int and others str: convert"):
+        ILSClassifier(2).fit(da.from_array(DATA.X, chunks=40), da.from_array(labels, chunks=chunk))

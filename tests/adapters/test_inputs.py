@@ -1,10 +1,13 @@
 """What may be passed as rows: containers, types, domains."""
 
+from itertools import combinations, product
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 from adapters.shifted import shifted
-from hypothesis import given, settings
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
@@ -29,28 +32,103 @@ def same(actual, expected):
 # -- the caller's arrays -------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("read_only", [False, True])
-@pytest.mark.parametrize(
-    "parameters",
-    [{}, {"start": np.eye(6)[:, :2], "n_components": 2}, {"pairs": "sampled", "random_state": 0}],
-    ids=["default", "start", "sampled"],
-)
-def test_arrays_of_the_caller_are_not_touched(read_only, parameters):
-    given = {
-        "X": X.copy(),
-        "y": y.copy(),
-        "Xt": Xt.copy(),
-        "yt": np.array(DATA.marked(None), dtype=object),
-        "sample_weight": np.linspace(0, 2, len(X)),
-    }
-    before = {name: array.copy() for name, array in given.items()}
-    for array in given.values():
-        array.setflags(write=not read_only)
-    fitted = ILSClassifier(**parameters).fit(**given)
-    fitted.predict_proba(given["Xt"])
+def mapped(rows, folder):
+    path = folder / f"{len(rows)}.npy"
+    np.save(path, rows)
+    return np.load(path, mmap_mode="c")  # can be written to, though the file would not change
+
+
+def read_only(rows, _):
+    rows = rows.copy()
+    rows.setflags(write=False)
+    return rows
+
+
+KEPT = {
+    "plain": lambda rows, _: rows.copy(),
+    "read-only": read_only,
+    "columns first": lambda rows, _: np.asfortranarray(rows),
+    "every other row": lambda rows, _: np.repeat(rows, 2, axis=0)[::2],
+    "mapped": mapped,
+    "sparse": lambda rows, _: sparse.csr_array(rows),
+}
+PARAMETERS = {
+    "default": {},
+    "start": {"start": np.eye(6)[:, :2], "n_components": 2},
+    "joint": {"start": "joint-pca"},
+    "pls": {"start": "pls"},
+    "sampled": {"pairs": "sampled", "random_state": 0},
+    "columns": {"reduce": False},
+    "stochastic": {"solver": "adam", "block_size": 9, "random_state": 0},
+}
+
+
+def content(array):
+    if sparse.issparse(array):
+        return [content(each) for each in (array.data, array.indices, array.indptr)]
+    return array.tolist()
+
+
+SOME = np.array(DATA.marked(None), dtype=object)
+WIDER = np.random.default_rng(0).standard_normal((6, 40))
+SETTINGS = {
+    "one domain": {"X": X},
+    "unlabelled": {"X": X, "Xt": Xt},
+    "some labels": {"X": X, "Xt": Xt, "yt": SOME},
+    "all labels": {"X": X, "Xt": Xt, "yt": yt},
+    "other columns": {"X": X, "Xt": Xt[:, :4], "yt": SOME},
+    "more columns than rows": {"X": X @ WIDER, "Xt": Xt @ WIDER, "yt": yt},
+}
+IMPOSSIBLE = {
+    *product(["other columns"], ["start", "joint", "pls"]),  # one basis cannot be that of both
+    ("more columns than rows", "start"),  # which has six rows
+}
+POSSIBLE = [each for each in product(SETTINGS, PARAMETERS) if each not in IMPOSSIBLE]
+
+
+def given_as(kind, setting, folder):
+    """Arrays for fit: rows of one kind, their labels, and no weight, as one of 0 has all copied."""
+    keep = KEPT[kind]
+    rows = {name: keep(each, folder) for name, each in SETTINGS[setting].items() if name != "yt"}
+    labels = {name: each.copy() for name, each in SETTINGS[setting].items() if name == "yt"}
+    return {"y": y.copy(), **rows, **labels}
+
+
+@pytest.mark.parametrize("kind", KEPT)
+@pytest.mark.parametrize(("setting", "parameters"), POSSIBLE)
+@pytest.mark.parametrize("weighted", [False, True], ids=["", "weighted"])
+def test_arrays_of_the_caller_are_not_touched(kind, setting, parameters, weighted, tmp_path):
+    given = given_as(kind, setting, tmp_path)
+    if weighted:
+        given["sample_weight"] = np.linspace(0.5, 2, len(X))
+    before = {name: content(array) for name, array in given.items()}
+    fitted = ILSClassifier(max_iter=2).set_params(**PARAMETERS[parameters]).fit(**given)
+    fitted.predict_proba(given.get("Xt", given["X"]))
     fitted.transform(given["X"], "source")
-    for name, array in given.items():
-        assert array.tobytes() == before[name].tobytes()
+    assert {name: content(array) for name, array in given.items()} == before
+
+
+@pytest.mark.parametrize("kind", KEPT)
+def test_pieces_of_the_caller_are_not_touched(kind, tmp_path):
+    given = given_as(kind, "some labels", tmp_path)
+    before = {name: content(array) for name, array in given.items()}
+    model = ILSClassifier(max_iter=2, random_state=0)
+    model.partial_fit(**given).partial_fit(**given)
+    assert {name: content(array) for name, array in given.items()} == before
+
+
+@pytest.mark.parametrize("reduce", [True, False])
+@pytest.mark.parametrize("max_iter", [0, 2])
+@pytest.mark.parametrize("start", ["target-pca", "joint-pca", "pls", "array", "arrays"])
+def test_what_is_learned_is_nobody_elses(start, max_iter, reduce):
+    bases = np.eye(6)[:, :2], np.eye(6)[:, 1:3]
+    given: Any = {"array": bases[0], "arrays": bases}.get(start, start)
+    metric: Any = np.diag([1.0, 2.0])
+    model = ILSTransformer(2, start=given, metric_start=metric, max_iter=max_iter, reduce=reduce)
+    model.fit(X, y, Xt)
+    learned = model.source_projection_, model.target_projection_, model.metric_
+    for one, other in combinations((*learned, *bases, metric, X, Xt), 2):
+        assert not np.shares_memory(one, other)
 
 
 @pytest.mark.parametrize("mark", [-1, None], ids=["int", "object"])
@@ -395,8 +473,7 @@ def test_any_valid_input_gives_finite_numbers_and_source_classes(
     target[0] += 1
     labels = np.arange(n) % n_classes
     classes = np.unique(labels)
-    if len(classes) < 2 or (target == target[0]).all() or (rows == rows[0]).all():
-        return
+    assume(len(classes) > 1 and (target != target[0]).any() and (rows != rows[0]).any())
     marks = np.full(nt, -1)
     marks[:labelled] = rng.choice(classes, min(labelled, nt))
     weights = rng.uniform(0.1, 3, n + nt) if weighted else None

@@ -172,6 +172,8 @@ def test_minus_one_as_a_class_is_no_trouble_where_the_target_has_none():
         (np.where(y == 1, np.inf, y), "y contains infinity"),
         (X[:, 0], "Unknown label type: continuous"),
         (np.array([1, "a", 2.5], dtype=object)[y], "Unknown label type"),
+        (["cat", 1, "emu"] * 10, "all be text or all be numbers, but some are int and others str"),
+        (["cat", 1.5, True] * 10, "some are bool and others float or str: convert them"),
         (y[:-1], r"inconsistent numbers of samples: \[30, 29\]"),
         (None, "requires y to be passed.*source rows need labels"),
     ],

@@ -1,6 +1,7 @@
 """Data that comes in pieces: what is kept, what is learned, and what is refused."""
 
 import pickle
+from contextlib import nullcontext
 
 import numpy as np
 import pandas as pd
@@ -295,17 +296,46 @@ def test_fit_forgets_the_pieces_and_the_first_piece_forgets_a_fit():
     wanted = ILSClassifier(4, random_state=0).fit(X, y, Xt)
     np.testing.assert_array_equal(model.fit(X, y, Xt).transform(Xt), wanted.transform(Xt))
     assert vars(model).keys() == vars(wanted).keys()
-    with pytest.warns(UserWarning, match="partial_fit begins anew with this piece"):
+    with pytest.warns(UserWarning, match="partial_fit begins anew with this piece") as caught:
         model.partial_fit(X[:50], y[:50], Xt[:40])
+    assert caught[0].filename == __file__
     assert model._n_rows == (50, 40)
-    model.fit(X, y, Xt)
-    with (
-        pytest.warns(UserWarning, match="begins anew"),
-        pytest.raises(ValueError, match="must be finite"),
-    ):
-        model.partial_fit(X, y, np.full_like(Xt, np.nan))
-    with pytest.raises(NotFittedError):
-        model.transform(Xt)
+
+
+REFUSED = [
+    ((X[:, :5], y, np.full_like(Xt, np.nan)), "must be finite"),
+    ((X[:, :5], y, Xt), "Domains of different features"),
+    ((pd.DataFrame(X).add_prefix("x"), np.zeros(240), Xt), "At least 2 classes"),
+]
+
+
+@pytest.mark.parametrize(("piece", "message"), REFUSED)
+@pytest.mark.parametrize("how", ["fit", "load"])
+def test_a_first_piece_that_is_refused_leaves_the_model_as_it_was(how, piece, message, tmp_path):
+    frames = [pd.DataFrame(each, columns=list("abcdefgh")) for each in (X, Xt)]
+    model = ILSClassifier(4, random_state=0).fit(frames[0], y, frames[1])
+    if how == "load":
+        model.save(tmp_path / "model")
+        model = ilspace.load(tmp_path / "model")
+    before = vars(model).copy()
+    with pytest.raises(ValueError, match=message):
+        model.partial_fit(*piece)
+    assert vars(model) == before
+
+
+@pytest.mark.parametrize("how", ["fit", "partial_fit", "nothing"])
+def test_an_interruption_leaves_the_model_as_it_was(how):
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    model = ILSClassifier(4, random_state=0)
+    if how != "nothing":
+        getattr(model, how)(X[:99], y[:99], Xt)
+    before = vars(model.set_params(callback=interrupt)).copy()
+    warned = pytest.warns(UserWarning, match="begins anew") if how == "fit" else nullcontext()
+    with warned, pytest.raises(KeyboardInterrupt):
+        model.partial_fit(X[99:], y[99:], Xt)
+    assert vars(model) == before
 
 
 BAD_FIRST = [
@@ -385,3 +415,12 @@ def test_the_blocks_of_a_dask_array_one_after_another():
 def test_sampled_pairs_are_refused():
     with pytest.raises(ValueError, match='"adam" compares all pairs .* but pairs is "sampled"'):
         ILSClassifier(pairs="sampled").partial_fit(X, y, Xt)
+
+
+def test_classes_of_two_kinds():
+    mixed = ["a", "b", 3]
+    with pytest.raises(ValueError, match="some are int and others str: convert"):
+        ILSClassifier(2).partial_fit(X, y, Xt, classes=mixed)
+    model = ILSClassifier(2).partial_fit(X, y, Xt)
+    with pytest.raises(ValueError, match="some are int and others str: convert"):
+        model.partial_fit(X, y, classes=mixed)

@@ -18,6 +18,7 @@ from sklearn.exceptions import NotFittedError
 
 import ilspace
 from ilspace import ILSClassifier, ILSTransformer
+from ilspace.adapters import persistence
 from ilspace.adapters.persistence import Persistent, estimator_of, loadable, state_of
 from ilspace.storage import ModelFileError, write_model
 
@@ -251,6 +252,32 @@ def test_a_subclass_is_not_taken_for_its_parent(path):
 def test_two_classes_of_one_name():
     with pytest.raises(ValueError, match="ILSClassifier is taken"):
         loadable(type("ILSClassifier", (Persistent,), {}))
+
+
+def test_a_class_that_is_made_again_takes_its_own_place():
+    kind, again = (
+        type("Again", (Persistent,), {"__module__": "some", "__qualname__": "outer.Again"})
+        for _ in range(2)
+    )
+    other = type("Again", (Persistent,), {"__module__": "some", "__qualname__": "inner.Again"})
+    try:
+        assert loadable(kind) is kind
+        assert loadable(again) is again
+        assert persistence._KINDS["Again"] is again
+        with pytest.raises(ValueError, match="Again is taken"):
+            loadable(other)
+    finally:
+        del persistence._KINDS["Again"]
+
+
+def test_a_module_can_be_reloaded():
+    script = (
+        "import importlib, ilspace.adapters.ils_classifier as it\n"
+        "importlib.reload(it)\n"
+        "from ilspace.adapters.persistence import _KINDS\n"
+        "assert _KINDS['ILSClassifier'] is it.ILSClassifier"
+    )
+    subprocess.run([sys.executable, "-c", script], check=True)
 
 
 def test_a_file_names_classes_only_from_the_list(path):

@@ -17,8 +17,10 @@ from tables.small_tables import NUMBERS, small_tables, write_csv
 from typer.testing import CliRunner
 
 from ilspace import TableClassifier
+from ilspace.cli.adapt import Matching, Scaling
 from ilspace.cli.app import app
 from ilspace.tables import TableError, read_table
+from ilspace.tables.encoding import SCALINGS
 
 TABLES = small_tables()
 FILES = ["model.safetensors", "predictions.csv", "report.html", "summary.json"]
@@ -60,6 +62,7 @@ def test_labels_are_those_of_the_library(first):
         "probability",
         "distance",
         "trusted",
+        "doubts",
         "unadapted",
     ]
     assert [each["sample"] for each in rows] == TABLES.target["sample"].tolist()
@@ -157,7 +160,13 @@ def test_other_columns_in_each_file(tmp_path, n_labelled):
     assert json.loads(result.stdout)["columns_are_shared"] is False
     yt = [each if i < n_labelled else None for i, each in enumerate(TABLES.truth)]
     expected = library_labels(TABLES.source, target.drop(columns="class"), yt)
+    # a label that is given stays
+    expected[:n_labelled] = TABLES.truth[:n_labelled]
     assert [each["label"] for each in rows] == expected
+    for i, each in enumerate(rows):
+        assert each["given"] == str(i < n_labelled)
+        if i < n_labelled:
+            assert (each["probability"], each["trusted"], each["doubts"]) == ("1", "True", "")
 
 
 def test_options_reach_the_library(tmp_path):
@@ -172,8 +181,15 @@ def test_options_reach_the_library(tmp_path):
     assert len(summary["selection"]["settings"]) > 1
 
 
-def test_help_teaches():
-    result = CliRunner().invoke(app, ["adapt", "--help"])
+def test_options_are_those_of_the_library():
+    assert [each.value for each in Scaling] == ["auto", *SCALINGS]
+    allowed = TableClassifier._parameter_constraints["matching"][0].options
+    assert {each.value for each in Matching} == allowed
+
+
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_help_teaches(option):
+    result = CliRunner().invoke(app, ["adapt", option])
     assert result.exit_code == 0
     for taught in ("Examples", "--select", "Exit codes", "130", "predictions.csv"):
         assert taught in result.stdout
@@ -239,9 +255,9 @@ BAD = {
     no_label_column: "must have the column 'class' of labels",
     one_class: "two classes or more, but holds one, 'ant'",
     no_labels: "two classes or more, but holds none",
-    nan_everywhere: "must have a column of features with values",
+    nan_everywhere: "must share a column of features with values",
     unknown_class: "'wasp' is not",
-    one_row: "at least 2 rows",
+    one_row: "must have two rows or more",
     content(b""): "is empty",
     content(b"\x00\xff\x00"): "binary data",
     content("é,b\n1,2\n".encode("latin-1")): "must be UTF-8",

@@ -57,6 +57,7 @@ def test_labels_are_those_of_the_library(printed):
         "probability",
         "distance",
         "trusted",
+        "doubts",
         "unadapted",
     ]
     assert [each["sample"] for each in rows] == FURTHER["sample"].tolist()
@@ -68,6 +69,58 @@ def test_labels_are_those_of_the_library(printed):
 
 def test_the_folder_of_results_will_do(folder, printed):
     assert run(folder, folder / "new.csv", "-q").stdout == printed
+
+
+def test_devices_and_pipes_are_written_to_and_read(folder, printed):
+    model, new = folder / "model.safetensors", folder / "new.csv"
+    assert run(model, new, "-q", "-o", os.devnull).exit_code == 0
+    assert os.path.exists(os.devnull)
+    pipe = folder / "pipe"
+    os.mkfifo(pipe)
+    writer = subprocess.Popen(["sh", "-c", f"cat '{new}' > '{pipe}'"])
+    assert run(model, pipe, "-q").stdout == printed
+    assert writer.wait() == 0
+
+
+def test_labels_are_utf8_wherever_they_go(folder):
+    command = [sys.executable, "-m", "ilspace.cli", "predict", folder, folder / "new.csv"]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii"}
+    ended = subprocess.run([*map(str, command)], capture_output=True, env=environment, check=True)
+    assert "élan" in ended.stdout.decode("utf-8")
+    said = ended.stderr.decode()
+    assert said.strip().startswith(f"Labelled {len(FURTHER)} rows, ")
+    assert "trusted (doubts: " in said
+
+
+@pytest.mark.parametrize(
+    ("column", "entry", "said"),
+    [
+        ("width", "1,5", "'width' must hold numbers, but has the entry '1,5'"),
+        ("width", "2024-05-03", "'width' must hold numbers, as in training, but holds dates"),
+    ],
+)
+def test_columns_that_changed_their_kind_are_refused(folder, tmp_path, column, entry, said):
+    FURTHER.assign(**{column: entry}).to_csv(tmp_path / "new.csv", index=False)
+    refused(folder / "model.safetensors", tmp_path / "new.csv", said=said)
+
+
+@pytest.mark.parametrize("n_rows", [7, 1000])
+def test_words_among_numbers_are_gaps_in_any_block(folder, tmp_path, n_rows):
+    words = FURTHER.astype({"height": object})
+    words.loc[10:19, "height"] = "n.m."
+    words.to_csv(tmp_path / "words.csv", index=False)
+    words.replace("n.m.", None).to_csv(tmp_path / "gaps.csv", index=False)
+    met = [
+        run(folder / "model.safetensors", tmp_path / name, "-q", "--rows", n_rows).stdout
+        for name in ("words.csv", "gaps.csv")
+    ]
+    assert met[0] == met[1]
+    assert len(rows_of(met[0])) == len(FURTHER)
+
+
+def test_giants_are_gaps(folder, tmp_path):
+    FURTHER.assign(width=1e80).to_csv(tmp_path / "new.csv", index=False)
+    assert run(folder / "model.safetensors", tmp_path / "new.csv", "-q").exit_code == 0
 
 
 @pytest.mark.parametrize("n_rows", [1, 7, 60, 1000])
@@ -161,7 +214,7 @@ def test_a_table_that_breaks_off_late_leaves_nothing(folder, tmp_path):
 def test_models_that_will_not_do(folder, tmp_path):
     new = folder / "new.csv"
     refused(tmp_path / "nothing", new, said="must be a file that can be read")
-    refused(tmp_path, new, said="it is not a file")
+    refused(tmp_path, new, said="model.safetensors must be a file that can be read")
     (tmp_path / "garbage").write_bytes(os.urandom(1000))
     refused(tmp_path / "garbage", new, said="garbage")
     rows = X[list(NUMBERS)].fillna(0)
@@ -179,7 +232,9 @@ def test_an_output_that_exists_needs_force(folder, tmp_path, printed):
     assert out.read_text() == "old"
     assert run(model, new, "-o", out, "--force", "-q").exit_code == 0
     assert out.read_text(encoding="utf-8") == printed
-    refused(model, new, "-o", tmp_path, "--force", said="is a folder")
+    for option in ("--force", "-q"):
+        refused(model, new, "-o", tmp_path, option, said="is a folder")
+    refused(model, new, "-o", new, "--force", said="must not be the table itself")
     refused(model, new, "-o", tmp_path / "no" / "labels.csv", said="must exist")
 
 

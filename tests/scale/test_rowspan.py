@@ -60,6 +60,14 @@ def test_axes_are_those_of_the_svd(rows, weighted):
     np.testing.assert_array_equal(space.covariance, space.variances)
 
 
+@pytest.mark.parametrize("reduce", [True, False])
+def test_the_covariance_of_the_columns_whatever_the_coordinates(rows, reduce):
+    space = row_space(rows, n_axes=3, reduce=reduce)
+    np.testing.assert_allclose(space.column_covariance, np.cov(rows.T, bias=True), atol=1e-12)
+    joined = space.joined(orthonormal(np.random.default_rng(0), rows.shape[1], 2))
+    np.testing.assert_allclose(joined.column_covariance, np.cov(rows.T, bias=True), atol=1e-12)
+
+
 def test_axes_of_small_variance_are_orthonormal_too():
     rng = np.random.default_rng(2)
     for shape in [(15, 40), (40, 15)]:

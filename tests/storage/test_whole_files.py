@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from ilspace.storage import output_folder, whole_files, write_whole
+from ilspace.storage import output_folder, whole_file, whole_files, write_whole
 
 
 def test_a_file_is_replaced_whole(tmp_path):
@@ -50,6 +50,44 @@ def test_the_content_is_on_the_disk_before_it_replaces(tmp_path, monkeypatch):
     with pytest.raises(OSError, match="No space left"):
         write_whole(path, b"new")
     assert path.read_bytes() == b"old"
+
+
+def test_a_missing_folder_is_named_and_no_draft(tmp_path):
+    path = tmp_path / "nowhere" / "results.csv"
+    with pytest.raises(FileNotFoundError, match=r"folder .*nowhere must exist .*: make it") as met:
+        write_whole(path, b"new")
+    assert "results.csv" in str(met.value)
+    assert f".{path.name}" not in str(met.value)
+
+
+def test_a_file_where_the_folder_should_be_is_named_and_no_draft(tmp_path):
+    path = tmp_path / "file" / "results.csv"
+    (tmp_path / "file").touch()
+    with pytest.raises(NotADirectoryError) as met:
+        write_whole(path, b"new")
+    assert met.value.filename == str(path)
+
+
+def test_lines_of_text_as_they_come(tmp_path):
+    path = tmp_path / "results.csv"
+    write_whole(path, b"old")
+    with whole_file(path, "w", encoding="utf-8", newline="") as stream:
+        stream.write("größer\r\n")
+        assert path.read_bytes() == b"old"
+        stream.write("kleiner\n")
+    assert path.read_bytes() == "größer\r\nkleiner\n".encode()
+    assert os.listdir(tmp_path) == ["results.csv"]
+
+
+def test_what_goes_wrong_among_the_lines_leaves_the_old_file(tmp_path):
+    path, trouble = tmp_path / "results.csv", FileNotFoundError(errno.ENOENT, "no", "another file")
+    write_whole(path, b"old")
+    with pytest.raises(FileNotFoundError) as met, whole_file(path) as stream:  # noqa: PT012
+        stream.write(b"new")
+        raise trouble
+    assert met.value is trouble
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["results.csv"]
 
 
 def test_a_folder_that_may_not_be_written(tmp_path):

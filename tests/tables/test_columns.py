@@ -160,6 +160,18 @@ def test_dates_that_are_texts(entries, are_dates):
     assert ("when" in [each.name for each in plan.source]) is not are_dates
 
 
+@pytest.mark.parametrize("price", ["1,{}", "{},25", "-{},5e3", "1,{}.5"])
+def test_numbers_with_commas_are_no_categories(price):
+    prices = [price.format(100 + i // 2) for i in range(60)]
+    rows = pd.DataFrame({"price": prices, "x": np.arange(60) % 7})
+    with pytest.raises(TableError, match="'price' must hold numbers or categories.*commas"):
+        plan_of(rows)
+    named = rows.assign(price=[f"{each} each" for each in prices])
+    assert "price" in [each.name for each in plan_of(named).source]
+    few = rows.assign(price=["1,2", "2,3"] * 30)
+    assert Column("price", ("1,2", "2,3")) in plan_of(few).source
+
+
 def test_categories_of_one_table_alone_say_nothing():
     here, there = X.assign(shop="north"), XT.assign(shop="south")
     plan = plan_columns(here, there)
@@ -200,8 +212,9 @@ def test_nothing_to_learn_from():
         with pytest.raises(TableError, match=f"The {side} must have a column of features"):
             plan_columns(*tables, matching="none")
     nothing = X.assign(**dict.fromkeys([*NUMBERS, "colour"], np.nan))
-    with pytest.raises(TableError, match="The source must have a column of features with values"):
-        plan_columns(nothing, XT)
+    for tables in ((nothing, XT), (X, nothing)):
+        with pytest.raises(TableError, match="The tables must share a column of features with"):
+            plan_columns(*tables)
 
 
 def test_columns_with_numbers_for_names():
@@ -222,7 +235,7 @@ def test_measurements_with_an_odd_gap_are_numbers():
     table = pd.DataFrame({"x": odd})
     plan = plan_columns(table, table)
     assert plan.source == (Column("x"),)
-    assert "No numbers, and taken for gaps: 1 entries of 'x'." in plan.notes
+    assert "No numbers, and taken for gaps: 1 entry of 'x'." in plan.notes
     few = pd.DataFrame({"x": ["1", "2", "3", "other"] * 15})  # codes
     assert plan_columns(few, few).source[0].categories
     codes = pd.DataFrame({"x": [f"{each:05d}" for each in range(30)] * 2})

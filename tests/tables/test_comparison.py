@@ -4,12 +4,19 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
-from sklearn.neighbors import KNeighborsClassifier
+from sklearn.neighbors import KNeighborsClassifier, NearestCentroid
 from tables.small_tables import small_tables
 
-from ilspace.baselines import SourceOnly
 from ilspace.tables import TableClassifier, comparison
-from ilspace.tables.comparison import ADAPTED, NOT_ADAPTED, POOLED, SCALED, TARGET_ALONE, compare
+from ilspace.tables.comparison import (
+    ADAPTED,
+    NEIGHBOURS,
+    NOT_ADAPTED,
+    POOLED,
+    SCALED,
+    TARGET_ALONE,
+    compare,
+)
 
 TABLES = small_tables()
 X, Y, XT = TABLES.features
@@ -21,7 +28,8 @@ def labels(n_rows):
 
 def compared(yt=None, source=X, y=Y, target=XT, **options):
     model = TableClassifier(holdout=0).fit(source, y, target, yt)
-    return model, compare(model, source, y, target=target, yt=yt, **options)
+    unadapted = model.label_rows(target)["unadapted"].to_numpy()
+    return model, compare(model, source, y, target=target, yt=yt, unadapted=unadapted, **options)
 
 
 @pytest.fixture(scope="module")
@@ -33,9 +41,9 @@ def unlabelled():
 def test_without_target_labels_source_labels_go_there_and_back(unlabelled):
     _, met, steps = unlabelled
     assert met.judged_by == "circular validation"
-    assert list(met.scores) == [ADAPTED, NOT_ADAPTED, SCALED]
+    assert list(met.scores) == [ADAPTED, NOT_ADAPTED, NEIGHBOURS, SCALED]
     assert met.n_rows == len(Y)
-    assert steps == [(1, 3), (2, 3), (3, 3)]
+    assert steps == [(1, 4), (2, 4), (3, 4), (4, 4)]
 
 
 def test_simple_classifiers_are_nearest_neighbours_there_and_back(unlabelled):
@@ -45,7 +53,7 @@ def test_simple_classifiers_are_nearest_neighbours_there_and_back(unlabelled):
     order = np.argsort(Y, kind="stable")
     fold = np.empty(len(Y), int)
     fold[order] = np.arange(len(Y)) % 4
-    for name, (source, target) in ((SCALED, own), (NOT_ADAPTED, unaware)):
+    for name, (source, target) in ((SCALED, own), (NEIGHBOURS, unaware)):
         right = 0
         for each in range(4):
             kept, held = fold != each, fold == each
@@ -55,11 +63,28 @@ def test_simple_classifiers_are_nearest_neighbours_there_and_back(unlabelled):
         assert met.scores[name] == pytest.approx(right / len(Y))
 
 
+@pytest.mark.filterwarnings("ignore:self.within_class_std_dev_ has")
+def test_not_adapted_is_the_rule_of_the_column_unadapted():
+    yt = labels(15)
+    model, met = compared(yt)
+    rule = NearestCentroid().fit(model.encode(X, "source"), Y)
+    said = rule.predict(model.source_encoder_.encode(XT)[:15])
+    assert met.scores[NOT_ADAPTED] == pytest.approx(np.mean(said == TABLES.truth[:15]))
+    assert TableClassifier().fit(X, Y, XT).label_rows(XT)["unadapted"][:15].tolist() == list(said)
+
+
 def test_with_target_labels_each_row_is_judged_without_its_own():
     yt = labels(15)
     model, met = compared(yt)
     assert met.judged_by == "target labels"
-    assert list(met.scores) == [ADAPTED, NOT_ADAPTED, SCALED, POOLED, TARGET_ALONE]
+    assert list(met.scores) == [
+        ADAPTED,
+        NOT_ADAPTED,
+        NEIGHBOURS,
+        SCALED,
+        POOLED,
+        TARGET_ALONE,
+    ]
     assert met.n_rows == 15
     target, known = model.encode(XT), np.arange(15)
     order = np.argsort(yt[known].astype(str), kind="stable")
@@ -86,7 +111,7 @@ def test_with_target_labels_each_row_is_judged_without_its_own():
 def test_few_labels_do_not_judge():
     _, met = compared(labels(9))
     assert met.judged_by == "circular validation"
-    assert list(met.scores) == [ADAPTED, NOT_ADAPTED, SCALED]
+    assert list(met.scores) == [ADAPTED, NOT_ADAPTED, NEIGHBOURS, SCALED]
 
 
 @pytest.mark.parametrize("n_labelled", [6, 12])
@@ -109,7 +134,7 @@ def test_too_few_rows_of_a_class_to_hold_one_out(rows):
 
 
 def without(gained, lost, p_value):
-    right = {ADAPTED: np.zeros(30, bool), SCALED: np.zeros(30, bool)}
+    right = {name: np.zeros(30, bool) for name in (ADAPTED, NOT_ADAPTED, SCALED)}
     right[ADAPTED][:gained] = True
     right[SCALED][gained : gained + lost] = True
     scores = {name: float(each.mean()) for name, each in right.items()}
@@ -125,6 +150,7 @@ def test_tables_that_do_not_differ():
     [
         (10, 0, "There is a sign that adaptation helps"),
         (0, 10, "There is a sign that adaptation does harm"),
+        (8, 5, "There is a sign that adaptation helps, and none that it does more than to scale"),
         (4, 3, "There is no clear sign"),
         (0, 0, "There is no clear sign"),
     ],
@@ -139,15 +165,25 @@ def test_without_labels_nothing_is_proven(unlabelled):
     assert met.verdict.endswith("Label ten or more target rows to be sure.")
 
 
-def test_other_class_frequencies_get_a_word():
+@pytest.mark.parametrize(
+    ("target", "said"),
+    [
+        (lambda rows, rare: rows + 0.1, ""),
+        (lambda rows, rare: rare, "'a' is predicted for 90% of the target and has 50%"),
+        (lambda rows, rare: 10 * rows + 60, "nearly all target rows would be of one class"),
+        (lambda rows, rare: rare[:10], ""),
+    ],
+)
+def test_other_class_frequencies_get_a_word(target, said):
     rng = np.random.default_rng(0)
     y = np.array(["a"] * 40 + ["b"] * 40)
     source = rng.normal(size=(80, 3)) + 6 * (y == "b")[:, None]
     rare = rng.normal(size=(80, 3)) + 6 * (np.arange(80) < 8)[:, None]
-    for target, is_said in ((source + 0.1, False), (rare, True)):
-        candidate = comparison._Candidate(SourceOnly(), source, target)
-        said = comparison._caution(candidate, y)
-        assert ("if the classes are not as frequent" in said) is is_said
+    tables = [pd.DataFrame(each, columns=list("uvw")) for each in (source, target(source, rare))]
+    model = TableClassifier(holdout=0).fit(tables[0], y, tables[1])
+    met = comparison._caution(model, y, model.label_rows(tables[1])["unadapted"].to_numpy())
+    assert said in met
+    assert bool(met) is bool(said)
 
 
 def test_rare_classes_survive_the_thinning(monkeypatch):
@@ -171,7 +207,7 @@ def test_rare_classes_survive_the_thinning(monkeypatch):
     ],
 )
 def test_verdict_by_labels(gained, lost, helps, said):
-    right = {ADAPTED: np.zeros(30, bool), SCALED: np.zeros(30, bool)}
+    right = {name: np.zeros(30, bool) for name in (ADAPTED, NOT_ADAPTED, SCALED)}
     right[ADAPTED][:gained] = True
     right[SCALED][gained : gained + lost] = True
     met = comparison._verdict_by_labels({k: float(v.mean()) for k, v in right.items()}, right)

@@ -101,5 +101,5 @@ def test_roots_of_negative_numbers():
 
 def test_the_default_depends_on_the_width():
     wide = [Column(f"c{i}") for i in range(WIDE)]
-    assert default_scaling([(X, wide), (X, wide)]) == "zscore-l2"
-    assert default_scaling([(X, wide), (X, wide[1:])]) == "zscore"
+    assert default_scaling(wide, wide) == "zscore-l2"
+    assert default_scaling(wide, wide[1:]) == "zscore"

@@ -48,6 +48,7 @@ def test_files(job):
         "probability",
         "distance",
         "trusted",
+        "doubts",
         "unadapted",
     ]
     assert predictions["sample"].tolist() == TABLES.target["sample"].tolist()  # 00000, 00001, …
@@ -133,7 +134,7 @@ def test_gaps_among_the_labels_of_the_source(tmp_path):
     table, y = take_source_labels(read, "class", name="it", notes=notes)
     assert y.tolist() == ["None", "b"]
     assert table["x"].tolist() == [2, 4]  # a row without a label is of no use
-    assert notes == ["Without a label, and left out: 2 rows of it."]
+    assert notes == ["Without a label ('NA'), and left out: 2 rows of it."]
 
 
 def test_identifiers_in_place_of_labels_are_wondered_at(tmp_path):

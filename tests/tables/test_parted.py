@@ -107,6 +107,24 @@ def test_parts_are_row_groups_in_order(tmp_path):
     pd.testing.assert_frame_equal(rows, TABLES.target.reset_index(drop=True))
 
 
+def test_folders_in_folders_are_read_as_in_memory(tmp_path):
+    path = tmp_path / "table.parquet" / "year=2024.parquet"
+    path.mkdir(parents=True)
+    TABLES.target.to_parquet(path / "part-0.parquet")
+    assert PartedTable.of(tmp_path / "table.parquet", label="class").n_rows == len(TABLES.target)
+
+
+@pytest.mark.parametrize("mark", ["-1", "NA", "", "n/a"])
+def test_rows_marked_as_unlabelled_are_not_all_sampled(tmp_path, monkeypatch, mark):
+    monkeypatch.setattr(parted, "SAMPLE", 10)
+    some = [*TABLES.truth[:3], *[mark] * (len(TABLES.truth) - 3)]
+    _, path = write_parts(tmp_path, TABLES.target.assign(**{"class": some}))
+    table = PartedTable.of(path, label="class")
+    sample = table.sample(0, texts=(), classes=np.unique(TABLES.truth))
+    assert 10 <= len(sample) <= 13
+    assert set(sample["class"]) == {*TABLES.truth[:3], mark}
+
+
 def test_what_is_no_parquet_is_refused(tmp_path):
     source, path = write_parts(tmp_path, TABLES.target)
     with pytest.raises(TableError, match="must be a Parquet file or a folder"):
@@ -114,6 +132,9 @@ def test_what_is_no_parquet_is_refused(tmp_path):
     with pytest.raises(TableError, match="must be a Parquet file or a folder"):
         adapt_files(source, tmp_path / "missing", label="class", parted=True)
     (tmp_path / "empty").mkdir()
+    with pytest.raises(TableError, match="must hold Parquet files, but has none"):
+        adapt_files(source, tmp_path / "empty", label="class", parted=True)
+    TABLES.target.iloc[:0].to_parquet(tmp_path / "empty" / "none.parquet")
     with pytest.raises(TableError, match="with rows, but has none"):
         adapt_files(source, tmp_path / "empty", label="class", parted=True)
     wrong = TABLES.target.assign(**{"class": "wasp"})

@@ -1,5 +1,6 @@
 """The estimator of tables: parity with the estimators it is made of, laws, files."""
 
+import io
 import json
 import os
 import subprocess
@@ -18,9 +19,11 @@ from tables.small_tables import NUMBERS, small_tables
 
 import ilspace
 from ilspace import ILSClassifier, TableClassifier
+from ilspace.baselines import CORAL
 from ilspace.selection import LabelFreeSearch
 from ilspace.storage import ModelFileError
 from ilspace.tables import TableError
+from ilspace.tables.prediction import label_file
 from ilspace.tables.trust import learn_trust
 
 TABLES = small_tables()
@@ -54,26 +57,142 @@ def test_labels_probabilities_and_distances_are_those_of_neighbours(fitted):
     assert labelled["probability"].tolist() == fitted.predict_proba(XT).max(axis=1).tolist()
 
 
-def test_trust_comes_from_rows_that_were_held_out(fitted):
+@pytest.fixture(scope="module")
+def many():
+    """Enough rows to hold some out: some predictions are trusted, and some are not."""
+    tables = small_tables(n=300, nt=200)
+    model = TableClassifier().fit(*tables.features)
+    assert 0.2 < model.label_rows(tables.target)["trusted"].mean() < 0.95
+    return tables, model
+
+
+def test_trust_comes_from_rows_that_were_held_out(many):
+    tables, fitted = many
+    source, y, target = tables.features
     held = fitted.holdout_rows_
-    assert len(held) == 6
-    assert set(Y[held]) == set(Y)  # some of each class
-    rows, kept = fitted.encode(X, "source"), np.setdiff1d(np.arange(len(Y)), held)
-    alone = ILSClassifier().fit(rows[kept], Y[kept], fitted.encode(XT))
+    assert len(held) == 60
+    assert np.bincount(np.searchsorted(fitted.classes_, y[held])).tolist() == [20, 20, 20]
+    rows, kept = fitted.encode(source, "source"), np.setdiff1d(np.arange(len(y)), held)
+    alone = ILSClassifier().fit(rows[kept], y[kept], fitted.encode(target))
     label, probabilities, distance = alone.nearest(rows[held], "source")
-    assert fitted.holdout_score_ == np.mean(label == Y[held])
-    codes = np.searchsorted(fitted.classes_, Y[held])
+    assert fitted.holdout_score_ == np.mean(label == y[held]) < 1
+    codes = np.searchsorted(fitted.classes_, y[held])
     losses = {}
     for exponent in fitted.exponent_ * np.array([0.99, 1.0, 1.01]):
         powers = probabilities**exponent
-        losses[exponent] = log_loss(codes, powers / powers.sum(axis=1, keepdims=True))
-    # no other is better on these rows, unless all are right and the surest is the best
-    assert min(losses, key=losses.__getitem__) == fitted.exponent_ or fitted.holdout_score_ == 1
+        scaled = powers / powers.sum(axis=1, keepdims=True)
+        # one row more, of any class
+        losses[exponent] = len(codes) * log_loss(codes, scaled) - np.mean(np.log(scaled))
+    assert min(losses, key=losses.__getitem__) == fitted.exponent_
     powers = probabilities**fitted.exponent_
     probability = (powers / powers.sum(axis=1, keepdims=True)).max(axis=1)
-    expected = learn_trust(probability, distance, is_right=label == Y[held], accuracy=0.9)
+    expected = learn_trust(probability, distance, is_right=label == y[held], accuracy=0.9)
     assert fitted.trust_.confidence == pytest.approx(expected.confidence, rel=1e-9)
     assert fitted.trust_.distance == pytest.approx(expected.distance, rel=1e-9)
+
+
+def test_each_doubt_by_itself(many):
+    tables, model = many
+    labelled, gaps = model.label_rows(tables.target), tables.target.copy()
+    doubts = {word: labelled["doubts"].str.contains(word) for word in ("unsure", "far")}
+    assert (doubts["unsure"] == (labelled["probability"] < model.trust_.confidence)).all()
+    assert (doubts["far"] == (labelled["distance"] > model.trust_.distance)).all()
+    assert (labelled["trusted"] == (labelled["doubts"] == "")).all()
+    trusted = np.flatnonzero(labelled["trusted"])[:20]
+    for name in ("height", "width", "colour"):  # three of five columns
+        gaps.loc[gaps.index[trusted], name] = None
+    again = model.label_rows(gaps)
+    assert again["doubts"][trusted].str.contains("gaps").all()
+    others = np.setdiff1d(np.arange(len(gaps)), trusted)
+    pd.testing.assert_frame_equal(again.iloc[others], labelled.iloc[others])
+
+
+def test_a_category_never_seen_is_a_gap(many):
+    tables, model = many
+    row = tables.target.iloc[[int(np.flatnonzero(model.label_rows(tables.target)["trusted"])[0])]]
+    unknown = row.assign(colour="beige", height=np.nan, width="n.m.")
+    assert "gaps" in model.label_rows(unknown)["doubts"].iloc[0]
+
+
+def test_gaps_are_gaps_however_a_file_is_read(many, tmp_path):
+    tables, model = many
+    sparse = tables.target.copy()
+    sparse[["height", "width", "colour"]] = None
+    sparse.to_csv(tmp_path / "sparse.csv", index=False)
+    text = io.StringIO()
+    label_file(model, tmp_path / "sparse.csv", output=text)
+    met = pd.read_csv(io.StringIO(text.getvalue()), keep_default_na=False)
+    assert met["doubts"].tolist() == model.label_rows(sparse)["doubts"].tolist()
+    assert not met["trusted"].any()
+
+
+@pytest.mark.parametrize("mark", [None, np.nan, -1])
+@pytest.mark.parametrize("names", [["depth", "colour"], ["height", "width", "depth"]])
+def test_marks_of_rows_without_a_label(mark, names):
+    target = XT[names]
+    if "colour" in names:
+        target = target.set_axis(["p", "q"], axis=1)  # nothing in common
+    marked = np.array([mark if each is None else each for each in SOME], dtype=object)
+    expected = TableClassifier().fit(X, Y, target, SOME)
+    met = TableClassifier().fit(X, Y, target, marked)
+    pd.testing.assert_frame_equal(met.label_rows(target), expected.label_rows(target))
+
+
+def test_no_mark_is_a_label():
+    with pytest.raises(TableError, match="no target row has one"):
+        TableClassifier().fit(X, Y, XT[["depth"]].set_axis(["p"], axis=1), [-1] * len(XT))
+
+
+@pytest.mark.parametrize(
+    ("y", "said"),
+    [
+        ([None, *Y[1:]], "must have a label"),
+        (Y[:-1], "inconsistent numbers of samples"),
+        (np.full(len(Y), "one"), "At least 2 classes"),
+        (None, "requires y to be passed"),
+    ],
+)
+def test_labels_that_will_not_do(y, said):
+    with pytest.raises(ValueError, match=said):
+        TableClassifier().fit(X, y, XT)
+
+
+def test_a_large_part_can_be_held_out():
+    rows = [*range(30), 0, 1]
+    y = np.append(Y, ["rare", "rare"])
+    model = TableClassifier(holdout=0.9).fit(X.iloc[rows], y, XT)
+    assert model.holdout_rows_ is not None
+    kept = np.setdiff1d(np.arange(len(y)), model.holdout_rows_)
+    assert set(y[kept]) == set(y)
+
+
+def test_score_and_the_attributes_of_scikit_learn(fitted):
+    assert fitted.score(XT, TABLES.truth) == np.mean(fitted.predict(XT) == TABLES.truth)
+    assert fitted.score(X, Y, domain="source") == np.mean(fitted.predict(X, "source") == Y)
+    weights = (fitted.predict(XT) == TABLES.truth).astype(float)
+    assert fitted.score(XT, TABLES.truth, weights) == 1
+    assert fitted.n_features_in_ == 5
+    for method in ("encode", "label_rows", "predict"):
+        with pytest.raises(ValueError, match='domain must be "source" or "target"'):
+            getattr(fitted, method)(XT, "trget")
+
+
+def test_callbacks_of_the_estimator_are_called_too():
+    calls, steps = [], []
+    own = ILSClassifier(callback=lambda iteration, now: calls.append(iteration))
+    model = TableClassifier(own, callback=steps.append).fit(X, Y, XT)
+    assert calls == [each.iteration for each in steps]
+    assert model.estimator_.callback is own.callback
+    stopped = TableClassifier(ILSClassifier(callback=lambda iteration, now: iteration == 1))
+    assert stopped.fit(X, Y, XT).estimator_.n_iter_ == 1
+
+
+def test_a_search_over_another_estimator_is_refused():
+    search = LabelFreeSearch(CORAL(), {"classifier": ["1nn"]})
+    with pytest.raises(
+        ValueError, match="settings of an ILSClassifier, but tries those of a CORAL"
+    ):
+        TableClassifier(search).fit(X, Y, XT)
 
 
 @pytest.mark.filterwarnings("ignore:self.within_class_std_dev_ has")
@@ -84,7 +203,11 @@ def test_without_adaptation_the_nearest_class_mean_decides(are_shared):
     some = np.array([each if i < 9 else None for i, each in enumerate(tables.truth)], object)
     if not are_shared:
         target = target[["depth", "colour"]].set_axis(["p", "q"], axis=1)
+    # labels of two classes of three do not make a rule, but where there is no other
+    if are_shared:
+        some[tables.truth == "ant"] = None
     model = TableClassifier(trust=0.0).fit(source, y, target, some)
+    assert model.asks_target_labels_ is not are_shared
     if are_shared:
         rule = NearestCentroid().fit(model.encode(source, "source"), y)
         expected = rule.predict(model.source_encoder_.encode(target))
@@ -225,13 +348,22 @@ def test_a_class_of_one_row_does_not_stop_the_others():
     assert len(Y) not in model.holdout_rows_
 
 
-def test_rows_without_values_are_not_trusted():
-    model = TableClassifier(trust=0.0).fit(X, Y, XT)
-    empty = XT.copy()
-    empty.loc[empty.index[:3], :] = None
-    trusted = model.label_rows(empty)["trusted"]
-    assert not trusted[:3].any()
-    np.testing.assert_array_equal(trusted[3:], model.label_rows(XT)["trusted"][3:])
+def test_in_other_units_nothing_can_be_checked(many):
+    tables, _ = many
+    source, y, target = tables.features
+    for each in NUMBERS:
+        target = target.assign(**{each: 10 * target[each] + 100})
+    model = TableClassifier().fit(source, y, target)
+    assert np.mean(model.predict(target) == tables.truth) > 0.8
+    assert model.is_unchecked_
+    labelled = model.label_rows(target)
+    assert labelled["doubts"].str.contains("unchecked").all()
+    assert not labelled["trusted"].any()
+    some = np.array([each if i < 30 else None for i, each in enumerate(tables.truth)], object)
+    helped = TableClassifier().fit(source, y, target, some)
+    assert helped.asks_target_labels_
+    assert not helped.is_unchecked_
+    assert helped.label_rows(target)["trusted"].mean() > 0.2
 
 
 def test_numbers_that_cannot_be_read_are_refused():
@@ -329,6 +461,8 @@ def test_pieces_that_do_not_fit_together_are_refused(fitted):
         ({"exponent": 0.0}, "exponent of probabilities"),
         ({"exponent": np.inf}, "exponent of probabilities"),
         ({"mean_codes": np.array([0, 1, 3])}, "not of its classes"),
+        ({"asks_target_labels": 1}, "asks_target_labels should be of type bool"),
+        ({"are_shared": False}, "needs columns that are not shared"),
         ({"means": np.zeros((3, 2))}, "its means should have shape"),
         ({"ids": [1]}, "not all texts"),
         ({"target": table_state(fitted)["source"] | {"scaling": "much"}}, "scaling"),

@@ -6,7 +6,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
-from ilspace.tables.trust import FARTHEST, FEWEST_ROWS, Trust, learn_trust
+from ilspace.tables.trust import (
+    FARTHEST,
+    FEWEST_ROWS,
+    LEAST_CONFIDENCE,
+    Trust,
+    in_words,
+    learn_trust,
+)
 
 HELD_OUT = st.lists(
     st.tuples(st.integers(0, 8).map(lambda each: each / 8), st.booleans()), min_size=1, max_size=60
@@ -21,7 +28,7 @@ def naive_confidence(probability, is_right, accuracy):
             continue
         found = binomtest(sum(kept), len(kept)).proportion_ci(0.5, method="wilson")
         if found.low >= accuracy - 1e-12:
-            return threshold
+            return max(threshold, min(LEAST_CONFIDENCE, accuracy))
     return np.inf
 
 
@@ -36,13 +43,14 @@ def test_the_widest_bounds_that_are_right_often_enough(rows, accuracy):
 
 
 def test_both_bounds_count():
-    trust = Trust(0.5, 2.0)
-    probability, distance = np.array([0.5, 0.4, 0.9, 0.9]), np.array([2.0, 1.0, 2.1, 0.0])
-    assert trust(probability, distance).tolist() == [True, False, False, True]
+    probability, distance = np.array([0.5, 0.4, 0.9, 0.3]), np.array([2.0, 1.0, 2.1, 9.0])
+    doubts = Trust(0.5, 2.0).doubts(probability, distance)
+    assert in_words(doubts).tolist() == ["", "unsure", "far", "unsure far"]
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_all_or_none(share):
     is_right = np.full(20, bool(share))
-    trust = learn_trust(np.linspace(0, 1, 20), np.ones(20), is_right=is_right, accuracy=0.9)
-    assert trust(np.linspace(0, 1, 20), np.ones(20)).mean() == share
+    probability = np.linspace(0.8, 1, 20)
+    trust = learn_trust(probability, np.ones(20), is_right=is_right, accuracy=0.9)
+    assert (in_words(trust.doubts(probability, np.ones(20))) == "").mean() == share

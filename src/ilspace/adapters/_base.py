@@ -32,7 +32,7 @@ from ilspace.adapters.domain_rows import (
     split_domains,
     take_rows,
 )
-from ilspace.backend import is_foreign, to_numpy
+from ilspace.backend import is_foreign, on_host
 from ilspace.scale.dask_rows import refuse_dask
 
 _FLOATS = (np.float64, np.float32)
@@ -80,9 +80,7 @@ class DomainAdapter(BaseEstimator):
             )
         self._refuse_dask(X=X, Xt=Xt)
         if sample_weight is not None:
-            sample_weight = np.asarray(
-                to_numpy(sample_weight) if is_foreign(sample_weight) else sample_weight
-            )
+            sample_weight = np.asarray(on_host(sample_weight))
         if sample_domain is not None:
             X, y, Xt, yt, sample_weight = split_domains(X, y, Xt, yt, sample_domain, sample_weight)
         X, y = self._check_source(X, y)

@@ -6,7 +6,7 @@ import numpy as np
 from sklearn.utils._missing import is_pandas_na
 
 from ilspace._typing import Array
-from ilspace.backend import is_foreign, to_numpy
+from ilspace.backend import on_host
 
 _TEXTS_OF_MARKS = frozenset({"nan", "None", "-1", "<NA>", "NaN"})
 
@@ -66,7 +66,7 @@ def natural_labels(y: Array, rows: str = "source row") -> Array:
     array-like of shape (n,)
         Numbers, booleans or strings where `y` holds them as objects; `y` itself otherwise.
     """
-    y = to_numpy(y) if is_foreign(y) else y
+    y = on_host(y)
     if np.asarray(y).ndim != 1:
         return y
     values, is_source = label_values(y), rows == "source row"
@@ -121,11 +121,16 @@ def missing_labels(values: np.ndarray) -> np.ndarray:
 
 
 def _unpacked(values: np.ndarray) -> np.ndarray:
-    """Objects as numbers, booleans or strings, unless they are a mixture."""
-    unpacked = np.asarray(values.tolist())
-    if unpacked.dtype.kind == "U" and not all(isinstance(each, str) for each in values):
-        return values
-    return unpacked
+    """Objects as numbers, booleans or strings; a mixture, which has no order, is refused."""
+    is_text = [isinstance(each, str) for each in values]
+    if any(is_text) and not all(is_text):
+        kinds = sorted({"str" if isinstance(each, str) else type(each).__name__ for each in values})
+        raise ValueError(
+            "Unknown label type: labels must all be text or all be numbers, but some are "
+            f"{kinds[0]} and others {' or '.join(kinds[1:])}: convert them to one kind, for "
+            "example to text with [str(label) for label in y]."
+        )
+    return np.asarray(values.tolist())
 
 
 def encode_source(y: Array) -> tuple[np.ndarray, np.ndarray]:
@@ -172,7 +177,7 @@ def encode_target(yt: Array | None, classes: np.ndarray, n_rows: int) -> np.ndar
     codes = np.full(n_rows, UNLABELLED)
     if yt is None:
         return codes
-    yt = to_numpy(yt) if is_foreign(yt) else yt
+    yt = on_host(yt)
     shape = np.shape(np.asarray(yt))
     if shape != (n_rows,):
         raise ValueError(

@@ -18,13 +18,15 @@ from ilspace.adapters.starts import (
     StartingDomain,
     given_start,
     kissme,
+    on_target_axes,
     shared_class_means,
+    start_arrays,
 )
 from ilspace.adapters.streaming import LabelledRows
-from ilspace.backend import is_foreign, like, to_numpy
+from ilspace.backend import array_namespace, is_foreign, like, to_numpy
 from ilspace.manifolds import SPD, Euclidean, Product, Stiefel
 from ilspace.objective import DomainData, ILSObjective
-from ilspace.optimizers import Problem
+from ilspace.optimizers import Problem, Solution
 from ilspace.pairs import SampledPairs, all_pairs, pair_statistics, sample_pairs
 from ilspace.scale import RowSpace, row_space
 from ilspace.scale.running import Moments
@@ -86,6 +88,21 @@ class Assembly:
         n = len(self.spaces)
         lifted = (space.lift(each) for space, each in zip(self.spaces, point[:n], strict=True))
         return (*lifted, *point[n:])
+
+    def lifted(self, solution: Solution) -> Solution:
+        """Express a solution in the columns of the data.
+
+        Parameters
+        ----------
+        solution : Solution
+            Of the problem.
+
+        Returns
+        -------
+        Solution
+            The same with projections of rows.
+        """
+        return solution._replace(point=self.lift(solution.point))
 
 
 def assemble(
@@ -161,11 +178,13 @@ def assemble(
         Ready to solve.
     """
     domains = tuple(replace(domain, X=_working_rows(domain.X)) for domain in domains)
+    if not isinstance(start, str):
+        start = start_arrays(start, len(domains))
     default = _default_components(start, shares_features)
     n_axes = n_components or default
-    if not shares_features or (isinstance(start, str) and start == "class-means"):
+    if not shares_features or start == "class-means":
         n_axes = max(n_axes, FILLING_AXES)
-    on_target_axes = shares_features and isinstance(start, str) and start in ("auto", "target-pca")
+    leading = on_target_axes(start, shares_features)
     if moments is not None:
         spaces = tuple(each.space(n_axes) for each in moments)
     else:
@@ -174,8 +193,8 @@ def assemble(
                 domain.X,
                 domain.weights,
                 n_axes=n_axes,
-                reduce=reduce and not (on_target_axes and _is_tall(domain)),
-                leading=on_target_axes and len(domain.labelled) == 0,
+                reduce=reduce and not (leading and _is_tall(domain)),
+                leading=leading and domain.n_labelled == 0,
             )
             for domain in domains
         )
@@ -193,7 +212,7 @@ def assemble(
     codes = np.concatenate([domain.codes[domain.labelled] for domain in domains])
     weights = None
     if any(domain.weights is not None for domain in domains):
-        weights = np.concatenate([_labelled_weights(domain) for domain in domains])
+        weights = np.concatenate([domain.labelled_weights for domain in domains])
 
     placed = None if distant is None else distant.placed(spaces)
     if placed is not None:
@@ -229,7 +248,10 @@ def assemble(
         for basis in starts
     ]
     factors.append(SPD(p))
-    point = [*starts, like(_first_metric(metric_start, statistics, p), reference)]
+    # a start may be one array for both projections, and the user's for the metric; what is learned
+    # is nobody else's, even where no step is taken
+    point = [_copied(each) for each in starts]
+    point.append(_copied(like(_first_metric(metric_start, statistics, p), reference)))
     blocks = streamed = None
     if placed is not None:
         objective = make(data, PairsOnWorkers(placed, scales))
@@ -251,8 +273,8 @@ def assemble(
 
 def _is_tall(domain: DomainRows) -> bool:
     """Tell domains of labelled rows whose span has every column: all its axes would cost most."""
-    n, d = domain.X.shape
-    return n >= d and len(domain.labelled) > 0
+    n, d = domain.shape
+    return n >= d and domain.n_labelled > 0
 
 
 def _working_rows(X: Array) -> Array:
@@ -262,11 +284,10 @@ def _working_rows(X: Array) -> Array:
     return X.astype(np.float64, copy=False) if not sparse.issparse(X) else X.astype(np.float64)
 
 
-def _default_components(start: object, shares_features: bool) -> int:
+def _default_components(start: str | tuple[Any, ...], shares_features: bool) -> int:
     """Dimension of the latent space, where the user names none: that of a start that was given."""
     if not isinstance(start, str):
-        first = start[0] if isinstance(start, tuple) and start else start
-        shape = np.shape(to_numpy(first))
+        shape = np.shape(to_numpy(start[0]))
         if len(shape) == 2 and shape[1] > 0:
             return shape[1]
     return DEFAULT_COMPONENTS if shares_features else DEFAULT_COMPONENTS_ACROSS
@@ -307,12 +328,10 @@ def _starting_bases(start, domains, spaces, p: int, shares_features: bool):
     """One basis a domain, and the gain by which the source is made as large as the target."""
 
     def starting(domain: DomainRows, space: RowSpace) -> StartingDomain:
-        labelled = domain.labelled
-        weights = None if domain.weights is None else domain.weights[labelled]
-        return StartingDomain(space, domain.labelled_rows, domain.codes[labelled], weights)
+        codes = domain.codes[domain.labelled]
+        return StartingDomain(space, domain.labelled_rows, codes, domain.labelled_weights)
 
-    named = isinstance(start, str)
-    if named:
+    if isinstance(start, str):
         start = start if start != "auto" else "target-pca" if shares_features else "class-means"
         if start != "class-means" and not shares_features:
             raise ValueError(
@@ -320,12 +339,12 @@ def _starting_bases(start, domains, spaces, p: int, shares_features: bool):
                 'start="class-means" or give two arrays.'
             )
     views = tuple(starting(domain, space) for domain, space in zip(domains, spaces, strict=True))
-    if named and start == "class-means" and (len(views) == 1 or len(views[1].codes) == 0):
+    if start == "class-means" and (len(views) == 1 or len(views[1].codes) == 0):
         raise ValueError(
             'start="class-means" aligns labelled rows of two domains, but the target has no '
             "labels; pass yt or use another start."
         )
-    bases = STARTS[start](views, p) if named else given_start(start, views, p)
+    bases = STARTS[start](views, p) if isinstance(start, str) else given_start(start, views, p)
     if shares_features:
         return bases, 1.0
     source, target = views
@@ -337,15 +356,14 @@ def _starting_bases(start, domains, spaces, p: int, shares_features: bool):
     return bases, sizes[1] / sizes[0] if min(sizes) > 0 else 1.0
 
 
+def _copied(array: Array) -> Array:
+    return array_namespace(array).asarray(array, copy=True)
+
+
 def _scaled(rows: Array, factor: float) -> Array:
     """Multiply rows in place, which nobody else holds: a second copy might not fit."""
     rows *= factor
     return rows
-
-
-def _labelled_weights(domain: DomainRows) -> np.ndarray:
-    weights = np.ones(len(domain.codes)) if domain.weights is None else domain.weights
-    return weights[domain.labelled]
 
 
 def _data_scale(statistics, margin_scale: float) -> float:

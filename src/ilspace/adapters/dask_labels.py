@@ -14,7 +14,7 @@ from ilspace.adapters._labels import (
     missing_labels,
     natural_labels,
 )
-from ilspace.backend import is_foreign, to_numpy
+from ilspace.backend import on_host
 from ilspace.scale.dask_rows import is_dask, row_array, row_blocks
 
 
@@ -40,7 +40,7 @@ def label_blocks(y: Any, rows: Any, *, names: tuple[str, str]) -> list[Any]:
         if hasattr(y, "to_dask_array") and y.ndim == 1 and not isinstance(y.dtype, np.dtype):
             y = y.astype(object)
     else:
-        y = label_values(to_numpy(y) if is_foreign(y) else y)
+        y = label_values(on_host(y))
     labels = row_array(y) if y.ndim == 1 else y
     if y.ndim != 1 or labels.shape[0] != rows.shape[0]:
         raise ValueError(
@@ -75,7 +75,9 @@ def find_classes(blocks: list[Any]) -> np.ndarray:
                 f"{first + missing}: drop such rows, or pass them as target rows."
             )
         first += n_rows
-    labels = np.concatenate([each for each, *_ in found if len(each)])
+    # as objects: text and numbers of different blocks would become text
+    labels = np.concatenate([each.astype(object) for each, *_ in found if len(each)])
+    labels = np.asarray(natural_labels(labels))
     # thrice, for scikit-learn warns of nearly as many classes as rows
     check_classification_targets(np.tile(labels, 3))
     return encode_source(labels)[0]

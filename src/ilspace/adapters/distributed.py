@@ -15,6 +15,7 @@ from ilspace.adapters.distant_pairs import PlacedRows
 from ilspace.adapters.distant_pieces import class_sums, cut_pieces, latent_rows
 from ilspace.adapters.domain_rows import DomainRows
 from ilspace.adapters.nearest import NearestClassifier
+from ilspace.adapters.starts import is_named, on_target_axes
 from ilspace.optimizers import STOCHASTIC_SOLVERS
 from ilspace.scale import RowSpace
 from ilspace.scale.dask_rows import (
@@ -54,6 +55,16 @@ class DistantDomain:
     pieces: list[Any]
     class_counts: np.ndarray
     class_means: np.ndarray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.moments.n_rows, self.moments.mean.shape[0]
+
+    @property
+    def n_labelled(self) -> int:
+        """How many rows have a label."""
+        return int(self.class_counts.sum())
 
     def class_rows(self) -> DomainRows:
         """The means of the classes, each with the weight of its rows, in place of the rows."""
@@ -111,9 +122,9 @@ class DistantDomains:
         moments : tuple of CompleteMoments
             The moments of all rows.
         """
-        on_target_axes = model._shares_features and _is_named(model.start, "auto", "target-pca")
+        leading = on_target_axes(model.start, model._shares_features)
         moments = tuple(
-            CompleteMoments(each.moments, model.reduce, on_target_axes and not each.pieces)
+            CompleteMoments(each.moments, model.reduce, leading and not each.pieces)
             for each in self.domains
         )
         return tuple(each.class_rows() for each in self.domains), moments
@@ -216,7 +227,7 @@ def check_supported(model: ILSTransformer, *, sample_domain: object, sample_weig
         "sample_domain": (sample_domain is not None, "pass the target as Xt"),
         "sample_weight": (sample_weight is not None, "leave it out"),
         'pairs="sampled"': (model.pairs == "sampled", 'use pairs="all"'),
-        'start="pls"': (_is_named(model.start, "pls"), 'use start="target-pca"'),
+        'start="pls"': (is_named(model.start, "pls"), 'use start="target-pca"'),
         f'solver="{model.solver}"': (
             model.solver in STOCHASTIC_SOLVERS,
             'use solver="conjugate-gradient"',
@@ -228,10 +239,6 @@ def check_supported(model: ILSTransformer, *, sample_domain: object, sample_weig
                 f"Rows in a Dask collection stay where they are, but {name} needs them in one "
                 f"place: {remedy}, or pass arrays in memory."
             )
-
-
-def _is_named(start: object, *names: str) -> bool:
-    return isinstance(start, str) and start in names
 
 
 def _header(X: Any) -> Any:

@@ -9,7 +9,7 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing, check_consistent_length
 
 from ilspace._typing import Array
-from ilspace.backend import array_namespace, is_foreign, like, to_numpy
+from ilspace.backend import array_namespace, is_foreign, like, on_host
 
 
 @dataclass(frozen=True)
@@ -40,6 +40,22 @@ class DomainRows:
         """Rows that have a label; those of `X` itself where all have one."""
         labelled = self.labelled
         return self.X if len(labelled) == len(self.codes) else take_rows(self.X, labelled)
+
+    @property
+    def labelled_weights(self) -> np.ndarray:
+        """Weights of the rows that have a label."""
+        labelled = self.labelled
+        return np.ones(len(labelled)) if self.weights is None else self.weights[labelled]
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.X.shape
+
+    @property
+    def n_labelled(self) -> int:
+        """How many rows have a label."""
+        return len(self.labelled)
 
 
 def check_domain(domain: object) -> None:
@@ -89,7 +105,7 @@ def source_mask(sample_domain, X) -> np.ndarray:
     ndarray of bool, shape (n,)
         True for source rows.
     """
-    domains = np.asarray(to_numpy(sample_domain) if is_foreign(sample_domain) else sample_domain)
+    domains = np.asarray(on_host(sample_domain))
     if domains.ndim == 0:
         domains = np.full(np.shape(X)[0], domains)
     check_consistent_length(X, domains)
@@ -98,9 +114,11 @@ def source_mask(sample_domain, X) -> np.ndarray:
             f"sample_domain must be 1-d, one entry a row, but has shape {domains.shape}."
         )
     if domains.dtype.kind not in "iuf" or not ((domains > 0) | (domains < 0)).all():
+        held = np.unique(domains).tolist() if domains.dtype != object else domains.tolist()
+        held = list({repr(each): each for each in held}.values())  # objects may have no order
         raise ValueError(
             "sample_domain must hold positive numbers for source rows and negative ones for "
-            f"target rows, but holds {np.unique(domains)[:5].tolist()}."
+            f"target rows, but holds {held[:5]}: give each row a number."
         )
     return domains > 0
 
@@ -140,7 +158,7 @@ def split_domains(X, y, Xt, yt, sample_domain, sample_weight):
         raise ValueError(
             "Some rows must belong to the source, but sample_domain has no positive entry."
         )
-    y = to_numpy(y) if is_foreign(y) else y
+    y = on_host(y)
     if sample_weight is not None and sample_weight.ndim > 0:
         if len(sample_weight) != len(is_source):
             raise ValueError(

@@ -60,21 +60,21 @@ class ILSTransformer(Incremental, Persistent):
     ----------
     n_components : int, default=None
         Dimension p of the latent space. By default 30 for domains of the same columns and 20
-        for others, or the rank of the rows if that is smaller. On ten classes of images 10 lose
-        two points, 20 to 50 are alike, and 80 lose three where target labels exist.
+        for others, or the rank of the rows if that is smaller. On Office+Caltech10, which has ten
+        classes, 20 to 50 are alike; 10 are too few, and 100 too many where target labels exist.
     trade_off : float, default=1.0
-        Weight :math:`\lambda` of the discrepancy between the domains. Nothing changes between 0.1
-        and 1; 10 costs a point.
+        Weight :math:`\lambda` of the discrepancy between the domains. On Office+Caltech10 nothing
+        changes between 0.1 and 1, and 10 costs a point.
     metric_weight : float, default=20.0
         Weight :math:`\mu` of the regulariser that keeps M near the identity. At 1, the paper's
-        value, M overfits the labels, which costs 2 to 10 points.
+        value, M overfits the labels, which costs target accuracy.
     source_anchor, target_anchor : float, default=1.0 and 40.0
         Weights :math:`a_s, a_t` that hold the projections near their start. Without, the source
-        projection overfits the labels and the target cannot follow, which costs 1 to 8 points.
+        projection overfits the labels and the target cannot follow, which costs target accuracy.
     margin_scale : float, default=5.0
         Mean squared distance of similar pairs at the start, in margins: all rows are multiplied
-        by one factor to reach it. 5 and 10 are alike; at 1 the loss hardly sees the classes,
-        which costs 1 to 6 points.
+        by one factor to reach it. 5 and 10 are alike; at 1 the loss hardly sees the classes, which
+        costs target accuracy.
     sharpness : float or "auto", default="auto"
         Sharpness :math:`\beta` of the loss; one over the standard deviation of the similar
         pairs' squared distances by default.
@@ -324,7 +324,7 @@ class ILSTransformer(Incremental, Persistent):
             distant, (X, y, Xt, yt) = distant_domains(X, Xt, y=y, yt=yt)
         self.classes_, domains = self._check_domains(X, y, Xt, yt, sample_domain, sample_weight)
         self._check_combination(self.solver)
-        with threads_for(domains):
+        with threads_for(domains if distant is None else distant.domains):
             assembly, solution = learn(
                 self,
                 domains,
@@ -336,9 +336,11 @@ class ILSTransformer(Incremental, Persistent):
             if assembly.streamed is not None:
                 solution = judged_by_all(solution, assembly.problem, assembly.streamed)
             report_end(solution, self.verbose, type(self).__name__)
+            solution = assembly.lifted(solution)
             self._store(assembly, solution, domains)
         if distant is not None:
             distant.store(self)
+        self.solution_ = solution  # the last, as it tells a finished fit
         if self.max_iter:
             warn_unless_successful(solution, type(self).__name__)
         return self
@@ -366,8 +368,8 @@ class ILSTransformer(Incremental, Persistent):
             )
 
     def _store(self, assembly, solution, domains) -> None:
-        point = assembly.lift(solution.point)
-        self.solution_ = solution._replace(point=point)
+        """Keep what was learned, but for `solution_`."""
+        point = solution.point
         self.n_iter_ = solution.n_iter
         n_domains = len(domains)
         self._n_rows = tuple(len(domain.codes) for domain in domains)

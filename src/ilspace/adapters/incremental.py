@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from sklearn.base import _fit_context
@@ -22,7 +25,7 @@ from ilspace.scale.dask_rows import refuse_dask
 from ilspace.scale.running import Moments, moments
 
 MEMORY = 5000
-"""Labelled rows of each domain that are remembered, as many of each class."""
+"""Labelled rows of each domain that are remembered, as many of each class and two at least."""
 
 
 @dataclass(frozen=True)
@@ -39,6 +42,16 @@ class Seen:
 
     moments: Moments
     memory: RowMemory
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """That of the covariance: rows without a label are in it, and nowhere else."""
+        return self.moments.covariance.shape
+
+    @property
+    def n_labelled(self) -> int:
+        """How many labelled rows are remembered."""
+        return len(self.memory.codes)
 
     def joined(self, other: Seen) -> Seen:
         """The same with another piece.
@@ -142,6 +155,17 @@ def seen_in(domain: DomainRows, rng: np.random.Generator) -> Seen:
     return Seen(moments(rows, domain.weights), RowMemory.of(domain, rng))
 
 
+@contextmanager
+def _all_or_nothing(model: Incremental) -> Iterator[None]:
+    """Take back all that was learned where not all could be, be it by Ctrl-C."""
+    before = model.__dict__.copy()
+    try:
+        yield
+    except BaseException:
+        model.__dict__ = before
+        raise
+
+
 class Incremental(LatentAdapter):
     """Base of the estimators that learn an invariant latent space from pieces of data.
 
@@ -160,10 +184,11 @@ class Incremental(LatentAdapter):
         should have as many rows as that is wide, or more. Later pieces may bring rows of either
         domain or of both. Means and covariances become exactly those of all rows that have come.
         Pairs are those of the piece and of the rows remembered from earlier ones: a fair sample
-        of at most 5,000 labelled rows of each domain, as many of each class, which also are the
-        neighbours that a classifier looks at. A call takes steps of the stochastic `solver`
-        (``"adam"`` where a batch solver is chosen) until `tol` or `max_iter` is reached; it works
-        in all columns, whatever `reduce` says. The axes of the latent space turn as rows come.
+        of at most 5,000 labelled rows of each domain, as many of each class and no fewer than two,
+        which also are the neighbours that a classifier looks at. A call takes steps of the
+        stochastic `solver` (``"adam"`` where a batch solver is chosen) until `tol` or `max_iter`
+        is reached; it works in all columns, whatever `reduce` says. The axes of the latent space
+        turn as rows come. A piece that is refused, or interrupted, leaves the model as it was.
 
         A model that was fitted at once, or loaded from a file, has no rows to go on from: the next
         piece is then the first one of a new model, with a warning.
@@ -196,21 +221,25 @@ class Incremental(LatentAdapter):
             X=X,
             Xt=Xt,
         )
-        before = getattr(self, "_increments", None)
         solver = self.solver if self.solver in STOCHASTIC_SOLVERS else "adam"
         self._check_combination(solver)
-        given = (X, y, Xt, yt, classes, sample_weight)
+        with _all_or_nothing(self):
+            self._learn_piece((X, y, Xt, yt, classes, sample_weight), solver)
+        return self
+
+    def _learn_piece(self, given: tuple[Any, ...], solver: str) -> None:
+        before = getattr(self, "_increments", None)
         if before is None:
-            if self.__dict__.pop("solution_", None) is not None:
+            rng, n_components, begin = as_generator(self.random_state), self.n_components, None
+            self.classes_, pieces = first_piece(self, *given)
+            if hasattr(self, "solution_"):
                 warnings.warn(
                     "partial_fit begins anew with this piece: the model was fitted at once or "
                     "loaded from a file, which leaves no rows to go on from. Make a new estimator "
                     "if that is meant.",
                     UserWarning,
-                    stacklevel=3,  # the caller of partial_fit, which is wrapped
+                    stacklevel=4,  # the caller of partial_fit, which is wrapped
                 )
-            rng, n_components, begin = as_generator(self.random_state), self.n_components, None
-            self.classes_, pieces = first_piece(self, *given)
             seen = tuple(seen_in(piece, rng) for piece in pieces)
         else:
             rng, n_components, begin = before.rng, self.n_components_, before.carried
@@ -221,7 +250,7 @@ class Incremental(LatentAdapter):
                 for old, piece in zip(before.seen, pieces, strict=True)
             )
         domains = labelled_domains(tuple(each.memory for each in seen))
-        with threads_for(domains):
+        with threads_for(seen):
             assembly, solution = learn(
                 self,
                 domains,
@@ -233,7 +262,8 @@ class Incremental(LatentAdapter):
             )
             report_end(solution, self.verbose, type(self).__name__)
             seen = tuple(each.trimmed(len(self.classes_)) for each in seen)
-            self._store(assembly, solution, labelled_domains(tuple(each.memory for each in seen)))
+            lifted = assembly.lifted(solution)
+            self._store(assembly, lifted, labelled_domains(tuple(each.memory for each in seen)))
         self._n_rows = tuple(each.moments.n_rows for each in seen)
         self._increments = Increments(seen, assembly.start[: len(seen)], solution.point, rng)
-        return self
+        self.solution_ = lifted

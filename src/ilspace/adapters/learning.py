@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
@@ -115,12 +115,26 @@ def _told(
     return lambda count, now: callback(count, now._replace(point=assembly.lift(now.point)))
 
 
-def threads_for(domains: tuple[DomainRows, ...]) -> AbstractContextManager[None]:
+class Extent(Protocol):
+    """How large the matrices of a domain are, wherever its rows may be."""
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns that are multiplied."""
+        ...
+
+    @property
+    def n_labelled(self) -> int:
+        """How many labelled rows there are."""
+        ...
+
+
+def threads_for(domains: Sequence[Extent]) -> AbstractContextManager[None]:
     """Hold the linear algebra of a fit to one thread where several would not pay.
 
     Parameters
     ----------
-    domains : tuple of DomainRows
+    domains : sequence of Extent
         What is fitted.
 
     Returns
@@ -128,6 +142,6 @@ def threads_for(domains: tuple[DomainRows, ...]) -> AbstractContextManager[None]
     context manager
         One thread where all matrices are small; else nothing changes.
     """
-    n_labelled = sum(len(domain.labelled) for domain in domains)
-    products = (n * d * min(n, d) for n, d in (domain.X.shape for domain in domains))
+    n_labelled = sum(domain.n_labelled for domain in domains)
+    products = (n * d * min(n, d) for n, d in (domain.shape for domain in domains))
     return one_thread() if n_labelled <= 512 and max(products) <= 2**32 else nullcontext()

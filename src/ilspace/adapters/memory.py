@@ -53,9 +53,9 @@ class RowMemory:
             All its labelled rows.
         """
         labelled = domain.labelled
-        weights = np.ones(len(labelled)) if domain.weights is None else domain.weights[labelled]
         tickets = rng.random(len(labelled))
-        return cls(take_rows(domain.X, labelled), domain.codes[labelled], weights, tickets)
+        rows, codes = take_rows(domain.X, labelled), domain.codes[labelled]
+        return cls(rows, codes, domain.labelled_weights, tickets)
 
     def joined(self, other: RowMemory) -> RowMemory:
         """The rows of both.

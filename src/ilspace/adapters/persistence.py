@@ -80,7 +80,8 @@ _Kind = TypeVar("_Kind", bound=type[Persistent])
 def loadable(kind: _Kind) -> _Kind:
     """Let files name a class; a decorator.
 
-    Subclasses are not included: a file of theirs would load as what it is not.
+    Subclasses are not included: a file of theirs would load as what it is not. A class that is
+    made again, as a module is reloaded, takes the place of the one before.
 
     Parameters
     ----------
@@ -92,10 +93,12 @@ def loadable(kind: _Kind) -> _Kind:
     type
         The same.
     """
-    if _KINDS.setdefault(kind.__name__, kind) is not kind:
+    known = _KINDS.get(kind.__name__, kind)
+    if (known.__module__, known.__qualname__) != (kind.__module__, kind.__qualname__):
         raise ValueError(
             f"A kind of model must have a name of its own, but {kind.__name__} is taken."
         )
+    _KINDS[kind.__name__] = kind
     return kind
 
 

@@ -11,7 +11,7 @@ from ilspace._typing import Array
 from ilspace.adapters._checks import check_weights
 from ilspace.adapters._labels import encode_source, encode_target, natural_labels
 from ilspace.adapters.domain_rows import DomainRows, take_rows
-from ilspace.backend import array_namespace, is_foreign, like, to_numpy
+from ilspace.backend import array_namespace, is_foreign, like, on_host, to_numpy
 
 if TYPE_CHECKING:
     from ilspace.adapters.ils import ILSTransformer
@@ -107,9 +107,7 @@ def next_piece(
     target = None if Xt is None else model._check_rows(Xt, "target", None, True)[0]
     sizes = [0 if rows is None else rows.shape[0] for rows in (source, target)]
     if sample_weight is not None:
-        sample_weight = np.asarray(
-            to_numpy(sample_weight) if is_foreign(sample_weight) else sample_weight
-        )
+        sample_weight = np.asarray(on_host(sample_weight))
     weights = check_weights(sample_weight, *sizes)
     shares = (None, None) if weights is None else np.split(weights, sizes[:1])
     codes = (

@@ -10,8 +10,10 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from types import MappingProxyType
+from typing import Any
 
 import numpy as np
 from sklearn.cross_decomposition import PLSRegression
@@ -36,14 +38,14 @@ class StartingDomain:
         The labelled rows.
     codes : ndarray of shape (n,)
         Their classes.
-    weights : ndarray of shape (n,) or None
+    weights : ndarray of shape (n,)
         Their weights.
     """
 
     space: RowSpace
     labelled: Array
     codes: np.ndarray
-    weights: np.ndarray | None
+    weights: np.ndarray
 
     @cached_property
     def rows(self) -> Array:
@@ -52,7 +54,7 @@ class StartingDomain:
 
 
 FILLING_AXES = 512
-"""Leading axes that :func:`class_means` looks at; finding more would take long."""
+"""Leading axes that :func:`class_means` looks at, unless it needs more; all would take long."""
 
 Start = Callable[[tuple[StartingDomain, ...], int], tuple[Array, ...]]
 """Takes the domains and the number of components; returns one orthonormal basis a domain."""
@@ -81,7 +83,8 @@ def target_pca(domains: tuple[StartingDomain, ...], n_components: int) -> tuple[
 def joint_pca(domains: tuple[StartingDomain, ...], n_components: int) -> tuple[Array, ...]:
     """Principal axes of all domains together, each centred, shared by all.
 
-    One or two points behind :func:`target_pca` without target labels, about equal with some.
+    On Office+Caltech10 one or two points behind :func:`target_pca` without target labels, about
+    equal with some.
 
     Parameters
     ----------
@@ -96,18 +99,23 @@ def joint_pca(domains: tuple[StartingDomain, ...], n_components: int) -> tuple[A
         The same basis for each domain.
     """
     spaces = [domain.space for domain in domains]
+    # without a basis a space has some axes only, but the covariance of all columns
+    partial = any(space.basis is None for space in spaces)
+    if partial or spaces[0].n_features <= sum(space.axes.shape[1] for space in spaces):
+        scatter = reduce(add, (space.n_rows * space.column_covariance for space in spaces))
+        return (principal_axes(scatter, n_components)[1],) * len(domains)
     xp = array_namespace(spaces[0].axes)
     factors = [space.axes * xp.sqrt(space.variances * space.n_rows)[None, :] for space in spaces]
     factor = xp.concat(factors, axis=1)
-    wide = factor.shape[0] <= factor.shape[1]
-    values, axes = principal_axes(factor @ factor.mT if wide else factor.mT @ factor, n_components)
-    if not wide:
-        axes = factor @ axes / xp.sqrt(values)[None, :]
-    return (axes,) * len(domains)
+    values, axes = principal_axes(factor.mT @ factor, n_components)
+    return (factor @ axes / xp.sqrt(values)[None, :],) * len(domains)
 
 
 def source_pls(domains: tuple[StartingDomain, ...], n_components: int) -> tuple[Array, ...]:
     """Partial least squares of the source labels, shared by all domains.
+
+    Where fewer directions explain the labels, what the target varies most in besides completes
+    them.
 
     Parameters
     ----------
@@ -136,13 +144,20 @@ def source_pls(domains: tuple[StartingDomain, ...], n_components: int) -> tuple[
     basis, _ = xp.linalg.qr(directions)
     n_missing = n_components - basis.shape[1]
     if n_missing:
-        # completed by what the target varies most in besides
-        target = domains[-1].space
-        spread = target.axes * xp.sqrt(target.variances)[None, :]
-        rest = spread - basis @ (basis.mT @ spread)
-        others = xp.linalg.svd(rest, full_matrices=False)[0][:, :n_missing]
+        others = _axes_besides(domains[-1].space, basis, n_missing)
         basis, _ = xp.linalg.qr(xp.concat([basis, others], axis=1))
     return (basis,) * len(domains)
+
+
+def _axes_besides(space: RowSpace, basis: Array, n_axes: int) -> Array:
+    """What a domain varies most in besides the directions of an orthonormal basis."""
+    xp = array_namespace(basis)
+    if space.basis is None:  # it has some axes only, but the covariance of all columns
+        rest = space.covariance - basis @ (basis.mT @ space.covariance)
+        return principal_axes(rest - (rest @ basis) @ basis.mT, n_axes)[1]
+    spread = space.axes * xp.sqrt(space.variances)[None, :]
+    rest = spread - basis @ (basis.mT @ spread)
+    return xp.linalg.svd(rest, full_matrices=False)[0][:, :n_axes]
 
 
 def class_means(domains: tuple[StartingDomain, ...], n_components: int) -> tuple[Array, ...]:
@@ -151,7 +166,8 @@ def class_means(domains: tuple[StartingDomain, ...], n_components: int) -> tuple
     For domains of different columns. The source basis is the polar factor of
     :math:`\bar X_s^\top\bar X_tW_t`, the product of the class means. Its rank is below the number
     of classes, so a little of some source axes is added. Nothing relates those to the target:
-    they are taken where the source varies least, and then hardly add to distances across domains.
+    the last of the 512 leading ones are taken, or of all where there are fewer, in which the
+    source varies little, so that they hardly add to distances across domains.
 
     Parameters
     ----------
@@ -172,7 +188,7 @@ def class_means(domains: tuple[StartingDomain, ...], n_components: int) -> tuple
     cross = source.space.lift(cross)
     xp = array_namespace(cross)
     size = float(xp.linalg.vector_norm(cross))
-    last = min(source.space.axes.shape[1], FILLING_AXES)
+    last = min(source.space.axes.shape[1], max(FILLING_AXES, n_components))
     axes = source.space.axes[:, max(last - n_components, 0) : last]
     if axes.shape[1] < n_components:  # only where the columns are shared, else there are enough
         axes = xp.concat([axes, target_basis[:, axes.shape[1] :]], axis=1)
@@ -196,8 +212,7 @@ def shared_class_means(source: StartingDomain, target: StartingDomain) -> tuple[
     shared = np.intersect1d(source.codes, target.codes)
 
     def means(domain: StartingDomain) -> Array:
-        weights = np.ones(len(domain.codes)) if domain.weights is None else domain.weights
-        member = (shared[:, None] == domain.codes[None, :]) * weights
+        member = (shared[:, None] == domain.codes[None, :]) * domain.weights
         return like(member / member.sum(axis=1, keepdims=True), domain.rows) @ domain.rows
 
     return means(source), means(target)
@@ -214,24 +229,56 @@ STARTS: Mapping[str, Start] = MappingProxyType(
 """Starting projections by name."""
 
 
-def given_start(
-    start: object, domains: tuple[StartingDomain, ...], n_components: int
-) -> tuple[Array, ...]:
-    """Check projections given by the user, and make them orthonormal.
+def is_named(start: object, *names: str) -> bool:
+    """Tell a start by its name.
 
     Parameters
     ----------
-    start : array-like of shape (d, p), or tuple of them
-        One for all domains, or one a domain.
-    domains : tuple of StartingDomain
-        The source, then the target.
-    n_components : int
-        The number p of columns expected.
+    start : object
+        What the user gave as one.
+    *names : str
+        The names.
 
     Returns
     -------
-    tuple of array of shape (d, n_components)
-        One basis a domain.
+    bool
+        Whether it is one of them; arrays have no name.
+    """
+    return isinstance(start, str) and start in names
+
+
+def on_target_axes(start: object, shares_features: bool) -> bool:
+    """Tell whether all projections begin at the principal axes of the target.
+
+    Parameters
+    ----------
+    start : object
+        What the user gave as a start.
+    shares_features : bool
+        Whether the columns of the domains mean the same.
+
+    Returns
+    -------
+    bool
+        The leading axes of a domain then suffice, where it has no labelled rows.
+    """
+    return shares_features and is_named(start, "auto", "target-pca")
+
+
+def start_arrays(start: object, n_domains: int) -> tuple[Any, ...]:
+    """Projections given by the user, one a domain; what is in them is not looked at.
+
+    Parameters
+    ----------
+    start : array-like of shape (d, p), or tuple or list of them
+        One for all domains, or one a domain.
+    n_domains : int
+        How many domains there are.
+
+    Returns
+    -------
+    tuple of array-like
+        As many.
     """
     if isinstance(start, tuple | list) and any(isinstance(each, str) for each in start):
         raise ValueError(
@@ -242,11 +289,33 @@ def given_start(
     if isinstance(start, tuple) or (isinstance(start, list) and start and np.ndim(start[0]) == 2):
         given = tuple(start)
     else:
-        given = (start,) * len(domains)
-    if len(given) != len(domains):
+        given = (start,) * n_domains
+    if len(given) != n_domains:
         raise ValueError(
-            f"start must be one array, or one a domain ({len(domains)}), but holds {len(given)}."
+            f"start must be one array, or one a domain ({n_domains}), but holds {len(given)}."
         )
+    return given
+
+
+def given_start(
+    given: tuple[Any, ...], domains: tuple[StartingDomain, ...], n_components: int
+) -> tuple[Array, ...]:
+    """Check projections given by the user, and make them orthonormal.
+
+    Parameters
+    ----------
+    given : tuple of array-like of shape (d, p)
+        One a domain.
+    domains : tuple of StartingDomain
+        The source, then the target.
+    n_components : int
+        The number p of columns expected.
+
+    Returns
+    -------
+    tuple of array of shape (d, n_components)
+        One basis a domain.
+    """
     bases = []
     for name, array, domain in zip(("source", "target"), given, domains, strict=False):
         host = np.asarray(to_numpy(array), dtype=float)

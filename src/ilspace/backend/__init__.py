@@ -15,6 +15,7 @@ from ilspace.backend.namespace import (
     array_namespace,
     is_foreign,
     like,
+    on_host,
     spacing,
     to_numpy,
 )
@@ -31,6 +32,7 @@ __all__ = [
     "is_linalg_error",
     "like",
     "logdet",
+    "on_host",
     "one_thread",
     "principal_axes",
     "spacing",

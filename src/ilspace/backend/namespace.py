@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import array_api_compat
 import array_api_compat.numpy as numpy_namespace
@@ -10,7 +11,7 @@ import numpy as np
 
 from ilspace._typing import Array, Namespace
 
-__all__ = ["array_namespace", "is_foreign", "like", "spacing", "to_numpy"]
+__all__ = ["array_namespace", "is_foreign", "like", "on_host", "spacing", "to_numpy"]
 
 
 def array_namespace(array: Array) -> Namespace:
@@ -53,7 +54,7 @@ def is_foreign(array: object) -> bool:
 
 
 def to_numpy(array: Array) -> np.ndarray:
-    """Copy an array of any library to the host.
+    """Bring an array of any library to the host, without a copy where it is there already.
 
     Parameters
     ----------
@@ -63,7 +64,8 @@ def to_numpy(array: Array) -> np.ndarray:
     Returns
     -------
     ndarray
-        The same numbers; `array` itself where it is a NumPy array already.
+        The same numbers; `array` itself where it is a NumPy array already. Memory is shared with a
+        tensor that is on the host.
     """
     if isinstance(array, np.ndarray):
         return array
@@ -72,6 +74,22 @@ def to_numpy(array: Array) -> np.ndarray:
     if array_api_compat.is_torch_array(array) or array_api_compat.is_cupy_array(array):
         array = array_api_compat.to_device(array, "cpu")
     return np.asarray(array)
+
+
+def on_host(data: Any) -> Any:
+    """Bring what is an array of another library to the host, and leave all else as it is.
+
+    Parameters
+    ----------
+    data : object
+        Anything a user may pass for data.
+
+    Returns
+    -------
+    object
+        A NumPy array in place of an array of another library.
+    """
+    return to_numpy(data) if is_foreign(data) else data
 
 
 def spacing(value: Array) -> float:

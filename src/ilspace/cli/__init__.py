@@ -11,6 +11,9 @@ class Interruption(BaseException):
     """Ctrl-C. Not a KeyboardInterrupt, which the parser would turn into exit code 1."""
 
 
+_INTERRUPTED = 130
+"""Exit code, as shells have it."""
+
 _interruptions: list[int] = []
 
 
@@ -22,9 +25,14 @@ def _interrupt(number: int, frame: object) -> None:
 
 def main() -> None:
     """Run the command line; the entry point of the script ``ilspace``."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")  # "→" on a terminal that does not have it
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        sys.stderr.reconfigure(errors="replace")  # "→" on a terminal that does not have it
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        # labels and tables for other programs are never changed, only escaped on odd terminals
+        is_shown = sys.stdout.isatty()
+        sys.stdout.reconfigure(
+            encoding=None if is_shown else "utf-8", errors="backslashreplace" if is_shown else None
+        )
     if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:  # as a shell starts what runs behind it
         signal.signal(signal.SIGINT, _interrupt)
     try:
@@ -33,9 +41,9 @@ def main() -> None:
         app()
     except BaseException as error:
         # compiled code may turn an interruption into an error of its own, as while it is imported
-        if _interruptions and getattr(error, "code", None) != 0:
+        if _interruptions and getattr(error, "code", None) not in (0, _INTERRUPTED):
             sys.stderr.write("Interrupted; no file was left half-written.\n")
-            sys.exit(130)
+            sys.exit(_INTERRUPTED)
         if not isinstance(error, ModuleNotFoundError):
             raise
         from ilspace.cli._extras import explain

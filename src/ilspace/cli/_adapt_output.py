@@ -13,7 +13,8 @@ from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 from ilspace.tables.classifier import Step
 from ilspace.tables.clusters import cluster
 from ilspace.tables.job import Listener, adapt_files
-from ilspace.tables.outputs import PREDICTIONS, REPORT, check_folder, write_outputs
+from ilspace.tables.outputs import check_folder, write_outputs
+from ilspace.tables.result_files import PREDICTIONS, REPORT
 
 
 def run_and_show(
@@ -45,7 +46,7 @@ def run_and_show(
 
         def step(now: Step) -> None:
             accuracy = "" if now.accuracy is None else f", held-out accuracy {now.accuracy:.0%}"
-            known = f"iteration {now.iteration}, objective {now.objective:.4g}{accuracy}"
+            known = f"{now.iteration}: {now.objective:.4g}{accuracy}"
             progress.update(task, known=known)
 
         def count(done: int, total: int) -> None:
@@ -56,11 +57,16 @@ def run_and_show(
             source, target, parted=dask is not None, listener=listener, **options
         )
         stage("writing")
-        summary = write_outputs(adaptation, output, force=force)
+        summary = write_outputs(adaptation, output, force=force, on_count=count)
     if as_json:
         typer.echo(json.dumps(summary, ensure_ascii=False))
     if not quiet:
         _closing_words(summary, output)
+
+
+def _doubts(shares: dict[str, float]) -> str:
+    listed = ", ".join(f"{word} {share:.0%}" for word, share in shares.items())
+    return f" (doubts: {listed})" if listed else ""
 
 
 def _closing_words(summary: dict[str, Any], output: Path) -> None:
@@ -73,7 +79,7 @@ def _closing_words(summary: dict[str, Any], output: Path) -> None:
     if accuracy is not None:
         typer.echo(
             f"Held-out source rows: {accuracy:.0%} right. Trusted predictions: "
-            f"{summary['trusted']['share']:.0%} of {n_new}.",
+            f"{summary['trusted']['share']:.0%} of {n_new}{_doubts(summary['trusted']['doubts'])}.",
             err=True,
         )
     typer.echo(f"Labels: {output / PREDICTIONS}   to look at: {output / REPORT}", err=True)

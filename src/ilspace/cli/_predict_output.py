@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from pathlib import Path
 from typing import IO
 
+import typer
 from rich.console import Console
 from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
 import ilspace
+from ilspace.storage import whole_file
 from ilspace.tables import TableClassifier, TableError
-from ilspace.tables.outputs import MODEL
 from ilspace.tables.prediction import label_file
+from ilspace.tables.result_files import MODEL
 
 STANDARD_OUTPUT = "-"
 
@@ -26,6 +26,8 @@ def run_and_show(
 ) -> None:
     """Load the model, label the rows, write them."""
     loaded = _loaded(model)
+    if Path(output).is_file() and Path(table).is_file() and Path(output).samefile(table):
+        raise TableError(f"The output {output} must not be the table itself: name another.")
     columns = (TextColumn("labelled {task.completed} rows"), TimeElapsedColumn())
     console = Console(stderr=True, quiet=quiet)
     with (
@@ -33,18 +35,25 @@ def run_and_show(
         _opened(output, force=force) as stream,
     ):
         task = progress.add_task("", total=None)
-        label_file(
+        counts = label_file(
             loaded,
             table,
             output=stream,
             n_rows=n_rows,
             on_rows=lambda done: progress.update(task, completed=done),
         )
+    if not quiet:
+        doubts = ", ".join(f"{word} {n / counts.rows:.0%}" for word, n in counts.doubts.items())
+        typer.echo(
+            f"Labelled {counts.rows} rows, {counts.trusted / counts.rows:.0%} trusted"
+            f"{f' (doubts: {doubts})' if doubts else ''}.",
+            err=True,
+        )
 
 
 def _loaded(path: Path) -> TableClassifier:
-    if (path / MODEL).is_file():  # the folder of results will do
-        path = path / MODEL
+    if path.is_dir():
+        path = path / MODEL  # the folder of results will do
     try:
         model = ilspace.load(path)
     except OSError as error:
@@ -68,27 +77,18 @@ def _opened(output: str, *, force: bool) -> Iterator[IO[str]]:
         sys.stdout.flush()
         return
     path = Path(output)
-    if path.exists() and not force:
-        raise TableError(
-            f"The output {path} must not exist, but does: name another, or add --force to replace "
-            "it."
-        )
     if path.is_dir():
         raise TableError(f"The output {path} must be a file, but is a folder: name another.")
     if path.exists() and not path.is_file():  # a pipe or a device is written to, not replaced
         with open(path, "w", encoding="utf-8", newline="") as stream:
             yield stream
         return
+    if path.exists() and not force:
+        raise TableError(
+            f"The output {path} must not exist, but does: name another, or add --force to replace "
+            "it."
+        )
     if not path.parent.is_dir():
         raise TableError(f"The folder {path.parent} must exist, but does not: make it.")
-    draft = path.with_name(f".{path.name[:20]}-{secrets.token_hex(8)}")
-    try:
-        with open(draft, "x", encoding="utf-8", newline="") as stream:
-            yield stream
-            stream.flush()
-            os.fsync(stream.fileno())
-        os.replace(draft, path)
-    except BaseException:  # Ctrl-C too
-        with suppress(OSError):
-            os.unlink(draft)
-        raise
+    with whole_file(path, "w", encoding="utf-8", newline="") as stream:
+        yield stream

@@ -9,6 +9,7 @@ from contextlib import contextmanager, suppress
 
 import typer
 
+from ilspace.cli import Interruption
 from ilspace.cli._extras import explain
 from ilspace.storage import ModelFileError
 from ilspace.tables import TableError
@@ -32,6 +33,6 @@ def refusals(what: str) -> Iterator[None]:
     except OSError as error:
         typer.echo(f"Error: {what} cannot write its results: {error}.", err=True)
         raise typer.Exit(1) from None
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Interruption):
         typer.echo("Interrupted; no file was left half-written.", err=True)
         raise typer.Exit(130) from None

@@ -80,10 +80,19 @@ def adapt(
     ] = None,
     columns: Annotated[
         Matching,
-        typer.Option(help="Whether columns of one name mean the same; by-name drops the others."),
+        typer.Option(
+            help="Whether columns of one name mean the same. auto: they do, unless none is in both "
+            "tables, or both count their columns up to different ends; by-name: others are left "
+            "out; none: labels alone relate the tables."
+        ),
     ] = Matching.auto,
     scaling: Annotated[
-        Scaling, typer.Option(help="How columns and rows are scaled, each table by itself.")
+        Scaling,
+        typer.Option(
+            help="How columns and rows are scaled, each table by itself, step by step: sqrt of "
+            "counts, zscore of columns, l2 for rows of length 1. auto: zscore, and from 50 columns "
+            "on zscore-l2."
+        ),
     ] = Scaling.auto,
     components: Annotated[
         int | None, typer.Option(min=1, help="Dimension of the latent space.", show_default="auto")
@@ -115,7 +124,8 @@ def adapt(
     Columns are matched by name, whatever their order; text columns become categories; gaps are
     filled with the mean of the column in its table; identifiers are found and kept. Tables with
     different columns need some labelled target rows of each class. Writes `predictions.csv`
-    (identifiers, label, probability, distance to the nearest labelled row, whether to trust it),
+    (identifiers, label, probability, distance to the nearest labelled row, whether to trust it, the
+    label without adaptation, and whether the label was given),
     `model.safetensors` for `ilspace predict`, `report.html` to look at, and `summary.json`.
     """
     with refusals("ilspace adapt"):

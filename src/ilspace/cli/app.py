@@ -19,6 +19,7 @@ app = typer.Typer(
     add_completion=False,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 app.command(epilog=adapting.EXAMPLES)(adapting.adapt)
 app.command(epilog=predicting.EXAMPLES)(predicting.predict)

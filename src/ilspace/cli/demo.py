@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ilspace.cli import Interruption
 from ilspace.cli._extras import explain
 
 EXAMPLES = """**Examples**
@@ -47,7 +48,7 @@ def demo(
     except OSError as error:
         typer.echo(f"The demo cannot read or write a file: {error}", err=True)
         raise typer.Exit(1) from None
-    except KeyboardInterrupt:
+    except (KeyboardInterrupt, Interruption):
         typer.echo("Interrupted; no file was left half-written.", err=True)
         raise typer.Exit(130) from None
     typer.echo(output)

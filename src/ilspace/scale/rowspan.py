@@ -64,6 +64,13 @@ class RowSpace:
         """Number d of columns."""
         return self.mean.shape[0]
 
+    @property
+    def column_covariance(self) -> Array:
+        """Covariance of the columns, of shape (d, d), as far as the basis spans them."""
+        if self.basis is None:
+            return self.covariance
+        return (self.basis * self.covariance[None, :]) @ self.basis.mT
+
     def joined(self, directions: Array) -> RowSpace:
         """Extend the basis so that it spans some directions too.
 

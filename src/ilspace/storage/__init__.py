@@ -3,7 +3,7 @@
 from ilspace.storage.entries import array_entry, check_keys, entry
 from ilspace.storage.error import ModelFileError, naming_file
 from ilspace.storage.model_file import read_model, write_model
-from ilspace.storage.whole_files import output_folder, write_whole
+from ilspace.storage.whole_files import output_folder, whole_file, write_whole
 
 __all__ = [
     "ModelFileError",
@@ -13,6 +13,7 @@ __all__ = [
     "naming_file",
     "output_folder",
     "read_model",
+    "whole_file",
     "write_model",
     "write_whole",
 ]

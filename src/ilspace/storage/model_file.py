@@ -92,12 +92,7 @@ def write_model(
             f"The names and texts of a model may take {_LONGEST_HEADER} bytes as JSON, but take "
             f"{len(structure.text)}: name the columns, or the classes, more shortly."
         )
-    try:
-        write_whole(path, content)
-    except FileNotFoundError:  # it would name the draft
-        raise FileNotFoundError(
-            f"The folder {path.parent} must exist to save a model in it, but does not: make it."
-        ) from None
+    write_whole(path, content)
 
 
 def read_model(path: Path) -> tuple[str, dict[str, Any]]:

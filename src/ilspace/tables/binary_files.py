@@ -130,6 +130,7 @@ def _of_arrays(content: dict[str, Any], name: str, label: str | None) -> pd.Data
             f"{', '.join(names[:10]) or 'nothing'}: rename them."
         )
     features, labels = held[0]
+    labels = label if label in content else labels
     X = np.asarray(content[features])
     if X.ndim != 2 or X.dtype.kind not in "fiub":
         raise TableError(

@@ -8,23 +8,27 @@ from typing import NamedTuple
 
 import numpy as np
 from sklearn.base import ClassifierMixin, _fit_context, clone
-from sklearn.model_selection import train_test_split
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ilspace.adapters import ILSClassifier
+from ilspace.adapters._labels import encode_source, encode_target, natural_labels
+from ilspace.adapters.domain_rows import check_domain
 from ilspace.adapters.ils_state import training_record
 from ilspace.adapters.persistence import Persistent, loadable
 from ilspace.adapters.selection.calibration import fitting_exponent, raised
+from ilspace.adapters.selection.holding_out import hold_out
+from ilspace.backend import as_generator
 from ilspace.selection import LabelFreeSearch, default_grid
 from ilspace.tables.columns import plan_columns
-from ilspace.tables.encoding import SCALINGS, default_scaling, fit_encoder
+from ilspace.tables.encoding import SCALINGS, TableEncoder, default_scaling, fit_encoder
 from ilspace.tables.errors import TableError
 from ilspace.tables.monitor import Monitor
-from ilspace.tables.second_opinion import nearest_mean
+from ilspace.tables.second_opinion import is_blind, nearest_mean
 from ilspace.tables.state import restore_table, table_state
-from ilspace.tables.trust import Trust, learn_trust
-from ilspace.tables.values import as_table
+from ilspace.tables.trust import Trust, in_words, learn_trust
 
 _FEWEST_KNOWN = 0.5
 """Share of its columns that a row must have, for its label to be trusted."""
@@ -77,7 +81,8 @@ class TableClassifier(ClassifierMixin, Persistent):
         Share of the source that is held out to learn what to trust, before the final fit takes
         all rows. Without, or with too few rows, nothing is trusted and no probability calibrated.
     trust : float, default=0.9
-        Share of right predictions to reach among the held-out rows that are trusted.
+        Share of right predictions to reach, with a chance of three quarters, among rows like the
+        held-out ones that are trusted; below 1.
     random_state : int, default=0
         Draws the held-out rows.
     callback : callable, default=None
@@ -100,13 +105,21 @@ class TableClassifier(ClassifierMixin, Persistent):
         held-out rows; 1 without such rows.
     unadapted_ : NearestMean
         What has to agree with a prediction for it to be trusted: the nearest class mean of the
-        source, without adaptation; of the labelled target rows, if the tables share no columns.
+        source, without adaptation; or of the labelled target rows.
+    asks_target_labels_ : bool
+        Whether it is of the target: if all classes have labelled target rows, or if the tables
+        share no columns.
+    is_unchecked_ : bool
+        Whether it says the same of nearly all target rows, as it does where they are in other
+        units: nothing is trusted then.
     holdout_score_ : float or None
         Accuracy on the held-out rows; None if there are too few rows of a class to hold one out.
     holdout_rows_, holdout_estimator_ : ndarray of int, estimator
         The rows held out, and the estimator that was fitted without them; or None. Not saved.
     classes_ : ndarray of shape (n_classes,)
         The classes.
+    n_features_in_ : int
+        Number of features of the source: columns, not what they become.
 
     Examples
     --------
@@ -126,7 +139,7 @@ class TableClassifier(ClassifierMixin, Persistent):
         "ids": ["array-like"],
         "ignored": ["array-like"],
         "holdout": [Interval(Real, 0, 1, closed="left")],
-        "trust": [Interval(Real, 0, 1, closed="both")],
+        "trust": [Interval(Real, 0, 1, closed="left")],
         "random_state": ["random_state"],
         "callback": [callable, None],
     }
@@ -155,7 +168,7 @@ class TableClassifier(ClassifierMixin, Persistent):
         self.callback = callback
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y, Xt, yt=None):
+    def fit(self, X, y=None, Xt=None, yt=None):
         """Learn from a labelled table and one with few labels or none.
 
         Parameters
@@ -167,7 +180,7 @@ class TableClassifier(ClassifierMixin, Persistent):
         Xt : DataFrame
             Rows of the target.
         yt : array-like of shape (nt,), optional
-            Labels of the target rows, None where there is none.
+            Labels of the target rows; None, NaN or -1 mark those without.
 
         Returns
         -------
@@ -175,28 +188,44 @@ class TableClassifier(ClassifierMixin, Persistent):
             Fitted.
         """
         self.__dict__.pop("classes_", None)  # should this fit fail, the last one is gone too
+        if y is None or Xt is None:
+            raise ValueError(
+                "TableClassifier learns from a labelled table and another one, but "
+                f"{'y' if y is None else 'Xt'} is None: requires y to be passed, and Xt."
+            )
+        y = np.asarray(natural_labels(y))
+        check_consistent_length(X, y)
+        classes, _ = encode_source(y)
+        yt = _marked(encode_target(yt, classes, len(Xt)), classes)
         self.plan_ = plan_columns(X, Xt, ids=self.ids, ignored=self.ignored, matching=self.matching)
-        if not self.plan_.are_shared and (yt is None or all(each is None for each in yt)):
+        if not self.plan_.are_shared and yt is None:
             raise TableError(
                 "Tables whose columns are not matched by name are related by labels alone, but no "
                 "target row has one: label a few target rows of each class, or give both tables "
                 "the same columns."
             )
+        self.n_features_in_ = len(self.plan_.source)
         sides = ((X, self.plan_.source), (Xt, self.plan_.target))
-        scaling = default_scaling(sides) if self.scaling == "auto" else self.scaling
+        scaling = self.scaling
+        if scaling == "auto":
+            scaling = default_scaling(self.plan_.source, self.plan_.target)
         (self.source_encoder_, rows), (self.target_encoder_, target_rows) = (
             fit_encoder(table, columns, scaling=scaling) for table, columns in sides
         )
-        y = np.asarray(y)
         chosen, self.search_ = self.estimator or ILSClassifier(), None
         if isinstance(chosen, LabelFreeSearch):
+            if not isinstance(chosen.estimator, ILSClassifier):
+                raise ValueError(
+                    "A search for tables must try settings of an ILSClassifier, but tries those "
+                    f"of a {type(chosen.estimator).__name__}: search over ILSClassifier()."
+                )
             self.search_ = _within_ranks(chosen, rows, target_rows).fit(rows, y, target_rows, yt)
             chosen = self.search_.best_estimator_
         self._hold_out(chosen, rows, y, target_rows, yt)
-        self._learn_means(rows, y, target_rows, yt)
-        told = self._told("all", self.holdout_score_)
+        self._learn_means(rows, y, Xt, yt)
+        told = self._told("all", self.holdout_score_, chosen.callback)
         self.estimator_ = clone(chosen).set_params(callback=told).fit(rows, y, target_rows, yt)
-        self.estimator_.set_params(callback=None)
+        self.estimator_.set_params(callback=chosen.callback)
         self.classes_ = self.estimator_.classes_
         return self
 
@@ -210,45 +239,57 @@ class TableClassifier(ClassifierMixin, Persistent):
         """Fit without a part of the source, and learn from that part what to trust."""
         self.trust_, self.exponent_, self.holdout_score_ = Trust(np.inf, np.inf), 1.0, None
         self.holdout_rows_ = self.holdout_estimator_ = None
-        _, codes = np.unique(y, return_inverse=True)
-        # a class of one row has none to spare
-        spare = np.flatnonzero(np.bincount(codes)[codes] > 1)
-        n_classes, n_held = len(np.unique(codes[spare])), int(round(self.holdout * len(spare)))
-        if n_classes < 2 or not n_classes <= n_held <= len(spare) - n_classes:
+        _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
+        # a class of one row has none to spare, and one class says nothing
+        if self.holdout == 0 or np.sum(counts > 1) < 2:
             return
-        _, held = train_test_split(
-            spare, test_size=n_held, stratify=codes[spare], random_state=self.random_state
-        )
+        held = hold_out(codes, self.holdout, as_generator(self.random_state))
         kept = np.setdiff1d(np.arange(len(y)), held)
         monitor = Monitor(rows[kept], codes[kept], rows[held], codes[held])
-        told = self._told("held-out", monitor)
+        told = self._told("held-out", monitor, chosen.callback)
         fitted = clone(chosen).set_params(callback=told)
         fitted.fit(rows[kept], y[kept], target_rows, yt)
         label, probabilities, distance = fitted.nearest(rows[held], "source")
         is_right = label == y[held]
         self.holdout_score_ = float(np.mean(is_right))
-        self.exponent_ = fitting_exponent(probabilities, codes[held])
+        self.exponent_ = fitting_exponent(probabilities, codes[held], n_uniform=1)
         probability = raised(probabilities, self.exponent_).max(axis=1)
         self.trust_ = learn_trust(probability, distance, is_right=is_right, accuracy=self.trust)
         self.holdout_rows_, self.holdout_estimator_ = held, fitted
 
-    def _learn_means(self, rows: np.ndarray, y: np.ndarray, target_rows: np.ndarray, yt) -> None:
-        """Learn what would be said without adaptation."""
-        classes, codes = np.unique(y, return_inverse=True)
-        if not self.plan_.are_shared:
-            labelled = [i for i, each in enumerate(yt) if each is not None]
-            rows, codes = target_rows[labelled], np.searchsorted(classes, np.asarray(yt)[labelled])
-        self.unadapted_ = nearest_mean(rows, codes)
+    def _learn_means(self, rows: np.ndarray, y: np.ndarray, Xt, yt) -> None:
+        """Learn what would be said without adaptation, from target labels if they suffice."""
+        classes, source_codes = np.unique(y, return_inverse=True)
+        codes = encode_target(yt, classes, len(Xt))
+        labelled = codes >= 0
+        has_all = len(np.unique(codes[labelled])) == len(classes)
+        target_rows = self.target_encoder_.encode(Xt)
+        self.asks_target_labels_ = has_all or not self.plan_.are_shared
+        if self.asks_target_labels_:
+            self.unadapted_ = nearest_mean(target_rows[labelled], codes[labelled])
+        else:
+            self.unadapted_ = nearest_mean(rows, source_codes)
+        said = self.unadapted_(self._unadapted_rows(Xt, target_rows))
+        self.is_unchecked_ = is_blind(said, source_codes)
 
-    def _told(self, stage: str, accuracy: Monitor | float | None) -> Callable[..., object] | None:
-        """Make the callback of a fit, which knows the accuracy or how to compute it."""
+    def _told(
+        self,
+        stage: str,
+        accuracy: Monitor | float | None,
+        own: Callable[..., object] | None,
+    ) -> Callable[..., object] | None:
+        """Make the callback of a fit, which knows the accuracy or how to compute it.
+
+        The estimator's own is called as well; each may stop the fit.
+        """
         tell = self.callback
         if tell is None:
-            return None
+            return own
 
         def step(iteration: int, now) -> object:
             found = accuracy(now.point) if isinstance(accuracy, Monitor) else accuracy
-            return tell(Step(stage, iteration, float(now.progress.value), found))
+            wants_end = tell(Step(stage, iteration, float(now.progress.value), found))
+            return (own is not None and own(iteration, now)) or wants_end
 
         return step
 
@@ -269,9 +310,12 @@ class TableClassifier(ClassifierMixin, Persistent):
         ndarray of shape (n, n_encoded)
             Gaps filled, categories spelled out, scaled.
         """
+        return self._encoder(domain).encode(X)
+
+    def _encoder(self, domain: str) -> TableEncoder:
         check_is_fitted(self)
-        encoder = self.target_encoder_ if domain == "target" else self.source_encoder_
-        return encoder.encode(X)
+        check_domain(domain)
+        return self.target_encoder_ if domain == "target" else self.source_encoder_
 
     def label_rows(self, X, domain="target"):
         """Labels of rows, and how far to trust them.
@@ -287,30 +331,38 @@ class TableClassifier(ClassifierMixin, Persistent):
         -------
         DataFrame
             Columns ``label``, ``probability``, ``distance`` to the nearest labelled row in the
-            latent space, and ``trusted``; for target rows also ``unadapted``, the label that the
-            nearest class mean would give without adaptation. A prediction is trusted if it is as
-            sure and as near as trust asks for, half of the row's columns have values, and the
-            nearest class mean agrees, with each table scaled by itself and without.
+            latent space, ``trusted``, and ``doubts``, why not: ``unsure`` and ``far`` are beyond
+            the bounds of trust, ``gaps`` lack half of the columns; of ``unadapted`` the nearest
+            class mean says something else, with each table scaled by itself or without; and where
+            it says the same of all rows, all are ``unchecked``. For target rows also
+            ``unadapted``, the label that the nearest class mean would give without adaptation.
         """
         import pandas as pd
 
-        rows = self.encode(X, domain)
+        rows, known = self._encoder(domain).encode_known(X)
         label, probabilities, distance = self.estimator_.nearest(rows, domain)
         probability = raised(probabilities, self.exponent_).max(axis=1)
-        encoder = self.target_encoder_ if domain == "target" else self.source_encoder_
-        names = [each.name for each in encoder.columns]
-        known = as_table(X)[names].notna().mean(axis=1)
-        trusted = self.trust_(probability, distance) & (known.to_numpy() >= _FEWEST_KNOWN)
         told = {"label": label, "probability": probability, "distance": distance}
+        doubts = self.trust_.doubts(probability, distance) | {"gaps": known < _FEWEST_KNOWN}
         if domain == "source":  # nothing was adapted
-            return pd.DataFrame(told | {"trusted": trusted})
+            told["doubts"] = in_words(doubts)
+            return pd.DataFrame(told | {"trusted": told["doubts"] == ""})
         # the nearest mean once for rows scaled by their own table and once as if there were one:
         # other class frequencies mislead the first, other units the second
-        alone = unadapted = self.classes_[self.unadapted_(rows)]
-        if self.plan_.are_shared:
-            unadapted = self.classes_[self.unadapted_(self.source_encoder_.encode(X))]
-        agrees = (alone == label) & (unadapted == label)
-        return pd.DataFrame(told | {"trusted": trusted & agrees, "unadapted": unadapted})
+        alone, unadapted = (
+            self.classes_[self.unadapted_(each)] for each in (rows, self._unadapted_rows(X, rows))
+        )
+        doubts["unadapted"] = (alone != label) | (unadapted != label)
+        if self.is_unchecked_:
+            doubts["unchecked"] = np.full(len(label), True)
+        words = in_words(doubts)
+        return pd.DataFrame(
+            told | {"trusted": words == "", "doubts": words, "unadapted": unadapted}
+        )
+
+    def _unadapted_rows(self, X, rows: np.ndarray) -> np.ndarray:
+        """Target rows as the rule without adaptation takes them."""
+        return rows if self.asks_target_labels_ else self.source_encoder_.encode(X)
 
     def predict(self, X, domain="target"):
         """Class of each row.
@@ -329,6 +381,28 @@ class TableClassifier(ClassifierMixin, Persistent):
         """
         rows = self.encode(X, domain)
         return self.estimator_.predict(rows, domain)
+
+    def score(self, X, y, sample_weight=None, *, domain="target"):
+        """Share of rows that are given their true class.
+
+        Parameters
+        ----------
+        X : DataFrame
+            Rows of one domain.
+        y : array-like of shape (n,)
+            Their true labels.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows.
+        domain : {"target", "source"}, default="target"
+            Which one.
+
+        Returns
+        -------
+        float
+            Accuracy.
+        """
+        truth = natural_labels(y, "row")
+        return accuracy_score(truth, self.predict(X, domain), sample_weight=sample_weight)
 
     def predict_proba(self, X, domain="target"):
         """Probabilities of the classes.
@@ -381,6 +455,15 @@ class TableClassifier(ClassifierMixin, Persistent):
 
     def _training(self):
         return training_record(self.estimator_)
+
+
+def _marked(codes: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
+    """Labels by their codes, None for a row without; None if no row has one."""
+    if (codes < 0).all():
+        return None
+    labels = np.full(len(codes), None, dtype=object)
+    labels[codes >= 0] = classes[codes[codes >= 0]]
+    return labels
 
 
 def _within_ranks(search: LabelFreeSearch, *domains: np.ndarray) -> LabelFreeSearch:

@@ -11,11 +11,13 @@ import numpy as np
 
 from ilspace.tables.errors import TableError
 from ilspace.tables.values import (
+    COMMAS_IN_NUMBER,
     are_dates,
     as_numbers,
     as_table,
     as_texts,
     has_fractions,
+    is_number,
     is_text,
 )
 
@@ -225,9 +227,10 @@ def _typed(
         )
     for side, name in zip(sides, ("source", "target"), strict=True):
         if not side:
+            where = "The tables must share" if are_shared else f"The {name} must have"
             raise TableError(
-                f"The {name} must have a column of features with values, but has none: check the "
-                "file, and the names of the label and of identifiers."
+                f"{where} a column of features with values, but {'have' if are_shared else 'has'} "
+                "none: check the file, and the names of the label and of identifiers."
             )
     return sides
 
@@ -246,6 +249,11 @@ def _columns(
             # numbers in one: numbers in the other
             _check_numbers(name, sides, notes)
             yield Column(name)
+        elif example := _number_with_comma(sides):
+            raise TableError(
+                f"The column {name!r} must hold numbers or categories, but holds numbers with "
+                f"commas, such as {example!r}: write decimal points, and thousands without a mark."
+            )
         elif _share_nothing(sides):
             apart.append(name)
         else:
@@ -261,6 +269,16 @@ def _columns(
 def _has_values(column: pd.Series) -> bool:
     known = as_texts(column) if is_text(column) else column
     return bool(known.notna().any())
+
+
+def _number_with_comma(sides: Sequence[pd.Series]) -> str | None:
+    """An entry of a column that would hold numbers, were it not for their commas."""
+    texts = list(dict.fromkeys(text for side in sides for text in as_texts(side).dropna()))
+    with_comma = [each for each in texts if COMMAS_IN_NUMBER.fullmatch(each)]
+    others = set(texts).difference(with_comma)
+    if len(with_comma) <= _MOST_CODES or not all(map(is_number, others)):
+        return None
+    return with_comma[0]
 
 
 def _share_nothing(sides: Sequence[pd.Series]) -> bool:
@@ -287,12 +305,15 @@ def _check_numbers(name: str, sides: Sequence[pd.Series], notes: list[str]) -> N
             numbers = as_numbers(column)
             lost = int(np.isnan(numbers).sum() - column.isna().sum())
             if lost > len(column) / 2:
+                example = str(column[np.isnan(numbers) & column.notna().to_numpy()].iloc[0])
                 raise TableError(
                     f"The column {name!r} must hold numbers in both tables, or texts in both, but "
-                    "holds numbers in one and texts in the other: convert or drop it."
+                    f"holds numbers in one and texts such as {example!r} in the other: convert it, "
+                    "or leave it out."
                 )
             if lost:
-                notes.append(f"No numbers, and taken for gaps: {lost} entries of {name!r}.")
+                entries = "1 entry" if lost == 1 else f"{lost} entries"
+                notes.append(f"No numbers, and taken for gaps: {entries} of {name!r}.")
 
 
 def _category(name: str, sides: Sequence[pd.Series], notes: list[str]) -> Column:

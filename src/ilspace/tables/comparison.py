@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from ilspace.baselines import Pooled, SourceOnly, TargetOnly
 from ilspace.selection import Evidence
+from ilspace.tables.second_opinion import FEWEST_ROWS, NearestMeanClassifier
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,9 +36,18 @@ _OTHER_FREQUENCIES = 0.2
 
 ADAPTED = "adapted"
 NOT_ADAPTED = "not adapted"
+NEIGHBOURS = "not adapted, nearest neighbours"
 SCALED = "each table scaled by itself"
 POOLED = "both tables' labels together"
 TARGET_ALONE = "target labels alone"
+
+_FOUND_IN = {
+    NOT_ADAPTED: "the column unadapted of the predictions",
+    NEIGHBOURS: "ilspace.baselines.SourceOnly in Python",
+    SCALED: "ilspace.baselines.SourceOnly in Python",
+    POOLED: "ilspace.baselines.Pooled in Python",
+    TARGET_ALONE: "ilspace.baselines.TargetOnly in Python",
+}
 
 _ADVICE = "Label ten or more target rows to be sure."
 
@@ -85,6 +95,7 @@ def compare(
     *,
     target: pd.DataFrame,
     yt: np.ndarray | None,
+    unadapted: np.ndarray,
     shift_p_value: float | None = None,
     on_step: Callable[[int, int], object] | None = None,
 ) -> Comparison:
@@ -102,6 +113,8 @@ def compare(
         The table of the target.
     yt : ndarray of shape (nt,) or None
         Its labels, None for a row without; None if no row has one.
+    unadapted : ndarray of shape (nt,)
+        What the nearest class mean says of the target rows, without adaptation.
     shift_p_value : float, optional
         Whether the tables differ at all, from a test of it.
     on_step : callable, optional
@@ -112,6 +125,7 @@ def compare(
     Comparison
         Scores and a verdict.
     """
+    caution = _caution(model, y, unadapted)
     labelled = np.arange(0) if yt is None else np.flatnonzero([each is not None for each in yt])
     labelled = labelled[_evenly(len(labelled))]
     rows = _some_of_each_class(y)
@@ -135,7 +149,6 @@ def compare(
         helps, verdict = _verdict_by_labels(scores, right)
         return Comparison("target labels", len(right[ADAPTED]), scores, helps, verdict)
     verdict = _verdict_without(scores, right, shift_p_value)
-    caution = _caution(candidates[NOT_ADAPTED], y)
     return Comparison("circular validation", len(y), scores, None, f"{verdict}{caution} {_ADVICE}")
 
 
@@ -160,7 +173,8 @@ def _candidates(model, source, target, has_labels: bool) -> dict[str, _Candidate
     if model.plan_.are_shared:
         # what one would do who takes both tables for one: the source's means and scales for all
         unaware = own[0], model.source_encoder_.encode(target)
-        candidates[NOT_ADAPTED] = _Candidate(SourceOnly(), *unaware)
+        candidates[NOT_ADAPTED] = _Candidate(SourceOnly(NearestMeanClassifier()), *unaware)
+        candidates[NEIGHBOURS] = _Candidate(SourceOnly(), *unaware)
         candidates[SCALED] = _Candidate(SourceOnly(), *own)
     if has_labels:
         if model.plan_.are_shared:
@@ -216,64 +230,86 @@ def _folds(y: np.ndarray, n_folds: int) -> np.ndarray:
 def _verdict_by_labels(
     scores: dict[str, float], right: dict[str, np.ndarray]
 ) -> tuple[bool | None, str]:
-    others = {name: score for name, score in scores.items() if name != ADAPTED}
-    rival = max(others, key=lambda name: others[name])
-    p_value = _sign_test(right[ADAPTED], right[rival])
+    rival, p_value = _strongest_rival(scores, right)
     measured = (
         f"on {len(right[ADAPTED])} labelled target rows, held out in turn, the adapted classifier "
         f"is right in {scores[ADAPTED]:.0%} and the best simpler one ({rival}) in "
-        f"{others[rival]:.0%}"
+        f"{scores[rival]:.0%} (p = {p_value:.2g}, sign test)"
     )
     if p_value > 0.05:
-        return None, f"No clear difference: {measured} (p = {p_value:.2g}, sign test)."
-    if scores[ADAPTED] > others[rival]:
-        return True, f"Adaptation helps: {measured} (p = {p_value:.2g}, sign test)."
-    return False, (
-        f"Adaptation does not help: {measured} (p = {p_value:.2g}, sign test). Use the simpler one."
-    )
+        return None, f"No clear difference: {measured}."
+    if scores[ADAPTED] > scores[rival]:
+        return True, f"Adaptation helps: {measured}."
+    advice = f"Use the simpler one: {_FOUND_IN[rival]}"
+    if rival != NOT_ADAPTED and _is_clearly_above(NOT_ADAPTED, ADAPTED, scores, right):
+        advice += f", or {_FOUND_IN[NOT_ADAPTED]}"
+    return False, f"Adaptation does not help: {measured}. {advice}."
 
 
 def _verdict_without(
     scores: dict[str, float], right: dict[str, np.ndarray], shift_p_value: float | None
 ) -> str:
     """What can be said without a target label: signs, never that it helps."""
-    others = {name: score for name, score in scores.items() if name != ADAPTED}
-    rival = max(others, key=lambda name: others[name])
-    p_value = _sign_test(right[ADAPTED], right[rival])
+    rival, p_value = _strongest_rival(scores, right)
+    others = ", ".join(f"{name} {score:.0%}" for name, score in scores.items() if name != ADAPTED)
     measured = (
-        "by way of the predicted target labels, the labels of held-out source rows come back in "
-        f"{scores[ADAPTED]:.0%} with adaptation and in {others[rival]:.0%} without ({rival}; "
-        f"p = {p_value:.2g}, sign test)"
+        "source labels that were held out come back by way of the predicted target labels in "
+        f"{scores[ADAPTED]:.0%} (adapted); {others}; p = {p_value:.2g} between adapted and {rival}"
     )
     if shift_p_value is not None and shift_p_value > 0.05:
         return (
             "Adaptation may not be needed: no difference between the tables was found "
             f"(p = {shift_p_value:.2g}); {measured}."
         )
-    if p_value > 0.05:
-        return f"There is no clear sign whether adaptation helps: {measured}."
-    if scores[ADAPTED] > others[rival]:
-        return f"There is a sign that adaptation helps: {measured}."
-    return f"There is a sign that adaptation does harm: {measured}."
+    if p_value <= 0.05:
+        does = "helps" if scores[ADAPTED] > scores[rival] else "does harm"
+        return f"There is a sign that adaptation {does}: {measured}."
+    if rival == SCALED and _is_clearly_above(ADAPTED, NOT_ADAPTED, scores, right):
+        return (
+            "There is a sign that adaptation helps, and none that it does more than to scale each "
+            f"table by itself: {measured}."
+        )
+    return f"There is no clear sign whether adaptation helps: {measured}."
 
 
-def _caution(unadapted: _Candidate, y: np.ndarray) -> str:
+def _strongest_rival(scores: dict[str, float], right: dict[str, np.ndarray]) -> tuple[str, float]:
+    """The simpler classifier of the best score, and the p-value of the difference."""
+    rival = max((name for name in scores if name != ADAPTED), key=scores.__getitem__)
+    return rival, _sign_test(right[ADAPTED], right[rival])
+
+
+def _is_clearly_above(
+    one: str, other: str, scores: dict[str, float], right: dict[str, np.ndarray]
+) -> bool:
+    if other not in scores or scores[one] <= scores[other]:
+        return False
+    return _sign_test(right[one], right[other]) <= 0.05
+
+
+def _caution(model: TableClassifier, y: np.ndarray, unadapted: np.ndarray) -> str:
     """What adaptation cannot stand, and no criterion without labels sees: other class frequencies.
 
     Adaptation makes the target as frequent in its classes as the source is, so that its own
     predictions do not tell; those without it may.
     """
-    fitted = clone(unadapted.estimator).fit(unadapted.source, y, unadapted.target)
-    predicted = fitted.predict(unadapted.target)
-    classes = np.unique(y)
-    source, target = (np.array([np.mean(each == c) for c in classes]) for each in (y, predicted))
+    if len(unadapted) < FEWEST_ROWS or model.asks_target_labels_:
+        return ""
+    if model.is_unchecked_:
+        return (
+            " But without adaptation nearly all target rows would be of one class, so that nothing "
+            "tells whether the classes are as frequent in both tables; if not, adaptation does "
+            "harm."
+        )
+    classes = model.classes_
+    source, target = (np.array([np.mean(each == c) for c in classes]) for each in (y, unadapted))
     if np.sum(np.abs(source - target)) / 2 < _OTHER_FREQUENCIES:
         return ""
     farthest = int(np.argmax(np.abs(source - target)))
     return (
         f" But without adaptation {str(classes[farthest])!r} is predicted for "
         f"{target[farthest]:.0%} of the target and has {source[farthest]:.0%} of the source: if "
-        "the classes are not as frequent in both tables, adaptation does harm."
+        "the classes are not as frequent in both tables, adaptation does harm, and the column "
+        "unadapted of the predictions may be the better one."
     )
 
 

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ilspace.tables.columns import is_called_identifier
 from ilspace.tables.errors import TableError
-from ilspace.tables.values import as_numbers, check_names, has_fractions
+from ilspace.tables.values import (
+    DECIMAL_COMMA,
+    GAPS,
+    as_numbers,
+    check_names,
+    has_fractions,
+    is_number,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,13 +33,6 @@ _SAMPLE = 2**20
 _SAMPLE_ROWS = 200
 """Rows of it that are."""
 
-GAPS = (
-    *("", "?", "None", "none", "null", "NULL", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>"),
-    *("nan", "NaN", "NAN", "-nan", "-NaN"),
-)
-"""What stands for a gap, but in columns that are kept as they are written."""
-
-_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 _LEADING_ZERO = re.compile(r"0\d+")
 
 
@@ -137,7 +137,7 @@ def _dialect(sample: bytes, name: str) -> _Dialect:
     # a column of row numbers often has no name
     names = tuple(each.strip() or f"Unnamed: {i}" for i, each in enumerate(rows.pop(0)))
     check_names(names, name)
-    if all(map(_is_number, names)) and names != tuple(map(str, range(len(names)))):
+    if all(map(is_number, names)) and names != tuple(map(str, range(len(names)))):
         raise TableError(
             f"{name} must begin with a line of column names, but begins with numbers: add a line "
             "of names."
@@ -152,13 +152,13 @@ def _dialect(sample: bytes, name: str) -> _Dialect:
     with_comma = [
         column
         for column in written
-        if any(_DECIMAL_COMMA.fullmatch(each) for each in column)
-        and all(_is_number(each.replace(",", ".", 1)) for each in column)
+        if any(DECIMAL_COMMA.fullmatch(each) for each in column)
+        and all(is_number(each.replace(",", ".", 1)) for each in column)
     ]
     with_point = [
         column
         for column in written
-        if any("." in each for each in column) and all(map(_is_number, column))
+        if any("." in each for each in column) and all(map(is_number, column))
     ]
     commas = separator != "," and len(with_comma) > len(with_point)
     texts = tuple(
@@ -198,11 +198,3 @@ def _first_rows(text: str, *, is_whole: bool) -> tuple[list[list[str]], str]:
     if len(first) <= _SAMPLE_ROWS and not is_whole:
         first = first[:-1]  # the last one may be cut off
     return first, separator
-
-
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True

@@ -71,7 +71,7 @@ def diagnose(
     *,
     target: pd.DataFrame,
     yt: np.ndarray | None,
-    predicted: np.ndarray,
+    labelled: pd.DataFrame,
     on_step: Callable[[int, int], object] | None = None,
 ) -> Diagnosis:
     """Gather what there is to know.
@@ -88,8 +88,8 @@ def diagnose(
         The table of the target.
     yt : ndarray of shape (nt,) or None
         Its labels, None for a row without; None if no row has one.
-    predicted : ndarray of shape (n_target,)
-        Labels that the target rows were given.
+    labelled : DataFrame
+        What :meth:`TableClassifier.label_rows` says of the target rows.
     on_step : callable, optional
         Called with the number of classifiers compared, and of all.
 
@@ -106,12 +106,14 @@ def diagnose(
             y,
             target=target,
             yt=yt,
+            unadapted=labelled["unadapted"].to_numpy(),
             shift_p_value=None if before is None else before.mmd_p_value,
             on_step=on_step,
         )
     except ValueError as error:  # the labels are there, and worth more than a comparison
         reason = " ".join(str(error).split())
         comparison = Comparison("nothing", 0, {}, None, f"Nothing to compare with: {reason}")
+    predicted = labelled["label"].to_numpy()
     is_new = (
         np.array([each is None for each in yt]) if yt is not None else np.ones(len(predicted), bool)
     )

@@ -12,7 +12,14 @@ from ilspace.datasets.preprocessing import STEPS
 from ilspace.scale.running import Moments
 from ilspace.tables.columns import Column
 from ilspace.tables.errors import TableError
-from ilspace.tables.values import as_numbers, as_table, as_texts, without_giants
+from ilspace.tables.values import (
+    COMMAS_IN_NUMBER,
+    are_dates,
+    as_numbers,
+    as_table,
+    as_texts,
+    without_giants,
+)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -74,11 +81,34 @@ class TableEncoder:
         ndarray of shape (n, n_encoded)
             In double precision.
         """
+        return self.encode_known(table)[0]
+
+    def encode_known(self, table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
+        """Encode rows, and say how much of each is known.
+
+        Parameters
+        ----------
+        table : DataFrame
+            As for :meth:`encode`.
+
+        Returns
+        -------
+        X : ndarray of shape (n, n_encoded)
+            In double precision.
+        known : ndarray of shape (n,)
+            Share of the columns with an entry that says something: a number, or a category that
+            was there when the encoder was made.
+        """
         table = as_table(table)
-        X = _filled(_numbers(table, self.columns), _indicators(table, self.columns), self.fill)
+        numbers, indicators = _numbers(table, self.columns), _indicators(table, self.columns)
+        # a row has one category of a column, or none
+        n_known = np.sum(~np.isnan(numbers), axis=1) + indicators.sum(axis=1)
+        X = _filled(numbers, indicators, self.fill)
         for step in self.scaling.split("-"):
+            if step == "sqrt" and X.min(initial=0) < 0:
+                raise TableError(_negative(self.scaling))
             X = (X - self.center) / self.scale if step == "zscore" else STEPS[step](X)
-        return X
+        return X, n_known / len(self.columns)
 
 
 def fit_encoder(
@@ -115,28 +145,25 @@ def fit_encoder(
             X = (X - center) / scale
         else:
             if step == "sqrt" and X.min(initial=0) < 0:
-                raise TableError(
-                    f"The scaling {scaling} needs counts or proportions, but there are negative "
-                    "numbers: choose another scaling."
-                )
+                raise TableError(_negative(scaling))
             X = STEPS[step](X)
     return TableEncoder(tuple(columns), scaling, fill, center, scale), X
 
 
-def default_scaling(tables: Sequence[tuple[pd.DataFrame, Sequence[Column]]]) -> str:
+def default_scaling(*domains: Sequence[Column]) -> str:
     """The scaling that is used where none is asked for.
 
     Parameters
     ----------
-    tables : sequence of (DataFrame, sequence of Column)
-        Both domains.
+    *domains : sequence of Column
+        Features of each.
 
     Returns
     -------
     str
         ``"zscore"`` for few columns, ``"zscore-l2"`` for many.
     """
-    widths = [sum(len(each.categories) or 1 for each in columns) for _, columns in tables]
+    widths = [sum(len(each.categories) or 1 for each in columns) for columns in domains]
     return "zscore-l2" if min(widths) >= WIDE else "zscore"
 
 
@@ -202,6 +229,13 @@ def scaled_encoder(encoder: TableEncoder, fill: np.ndarray, *, moments: Moments)
     return replace(encoder, fill=fill, center=moments.mean, scale=scale)
 
 
+def _negative(scaling: str) -> str:
+    return (
+        f"The scaling {scaling} needs counts or proportions, but there are negative numbers: "
+        "choose another scaling."
+    )
+
+
 def _known_sums(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     known = ~np.isnan(numbers)
     return np.where(known, numbers, 0).sum(axis=0), known.sum(axis=0)
@@ -239,14 +273,19 @@ def _numbers(table: pd.DataFrame, columns: Sequence[Column]) -> np.ndarray:
 
 def _read_numbers(column: pd.Series) -> np.ndarray:
     """Numbers of a column that had numbers when the encoder was made."""
-    numbers = as_numbers(column)
-    given = column.notna().to_numpy()
-    if np.sum(np.isnan(numbers) & given) > np.sum(given) / 2:
-        example = str(column[given].iloc[0])
+    if are_dates(column):
         raise TableError(
-            f"The column {str(column.name)!r} must hold numbers, but most of its entries are none, "
-            f"such as {example!r}: convert them (a decimal comma must be a point)."
+            f"The column {str(column.name)!r} must hold numbers, as in training, but holds dates: "
+            "check the file."
         )
+    numbers = as_numbers(column)
+    # entry by entry, as a table may come in blocks: words are gaps, but this is a number
+    for entry in column[np.isnan(numbers) & column.notna().to_numpy()].astype(str).unique():
+        if COMMAS_IN_NUMBER.fullmatch(entry.strip()):
+            raise TableError(
+                f"The column {str(column.name)!r} must hold numbers, but has the entry {entry!r}: "
+                "a decimal comma must be a point, and thousands stand without a mark."
+            )
     return numbers
 
 

@@ -15,9 +15,10 @@ from ilspace.adapters import ILSClassifier
 from ilspace.selection import LabelFreeSearch
 from ilspace.tables.classifier import Step, TableClassifier
 from ilspace.tables.diagnosis import Diagnosis, diagnose
-from ilspace.tables.errors import TableError
+from ilspace.tables.errors import TableError, as_table_errors
 from ilspace.tables.labels import take_source_labels, take_target_labels
 from ilspace.tables.parted import PartedTable, fit_whole
+from ilspace.tables.prediction import with_given
 from ilspace.tables.reading import STANDARD_INPUT, read_table
 
 if TYPE_CHECKING:
@@ -153,19 +154,25 @@ def adapt_files(
             )
     tell.on_stage("reading")
     notes: list[str] = []
-    tables, whole = [read_table(source, texts=ids, label=label)], None
+    read = read_table(source, texts=ids, label=label)
+    source_table, y = take_source_labels(read, label, name=str(source), notes=notes)
+    classes, whole = np.unique(y), None
     if parted:
         whole = PartedTable.of(target, label=label)
-        tables.append(whole.sample(seed, texts=ids))
-        if len(tables[1]) < whole.n_rows:
+        read = whole.sample(seed, texts=ids, classes=classes)
+        if len(read) < whole.n_rows:
             notes.append(
-                f"The target has {whole.n_rows} rows, of which {len(tables[1])} stand for all "
-                "where predictions are judged, and in the report."
+                f"The target has {whole.n_rows} rows, of which {len(read)} stand for all where "
+                "predictions are judged, and in the report."
             )
     else:
-        tables.append(read_table(target, texts=ids, label=label))
-    source_table, y = take_source_labels(tables[0], label, name=str(source), notes=notes)
-    target_table, yt = take_target_labels(tables[1], label, classes=np.unique(y))
+        read = read_table(target, texts=ids, label=label)
+    target_table, yt = take_target_labels(read, label, classes=classes)
+    if len(target_table) < 2:
+        raise TableError(
+            f"{target} must have two rows or more, to tell how its columns vary, but has one: add "
+            "rows, or label it with ilspace predict and a model of a larger table."
+        )
     model = TableClassifier(
         _estimator(n_components, select, seed, tell),
         scaling=scaling,
@@ -180,18 +187,14 @@ def adapt_files(
         # a source in memory is sent to the workers of a cluster; Dask would have it otherwise
         warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
         tell.on_stage("choosing parameters" if select else "fitting")
-        try:
+        with as_table_errors():
             model.fit(source_table, y, target_table, yt)
             if whole is not None:
                 fit_whole(model, source_table, y, target=whole, sample=target_table, yt=yt)
-        except TableError:
-            raise
-        except ValueError as error:  # what is wrong with the rows, the estimator says
-            raise TableError(" ".join(str(error).split())) from error
         tell.on_stage("labelling")
         labelled = model.label_rows(target_table)
         if yt is not None:
-            labelled["given"] = [each is not None for each in yt]
+            labelled = with_given(labelled, yt)
         tell.on_stage("comparing")
         diagnosis = diagnose(
             model,
@@ -199,11 +202,10 @@ def adapt_files(
             y,
             target=target_table,
             yt=yt,
-            predicted=labelled["label"].to_numpy(),
+            labelled=labelled,
             on_step=tell.on_count,
         )
-    if model.holdout_score_ is None:
-        notes.append("Too few source rows to hold some out, so that no prediction is trusted.")
+    notes += _cautions(model, y)
     said = (
         *notes,
         *(
@@ -217,9 +219,28 @@ def adapt_files(
     seconds = time.perf_counter() - start
     inputs = {"source": str(source), "target": str(target), "label": label, "seed": seed}
     inputs |= {"select": select, "scaling": scaling, "columns": matching}
+    inputs |= {"id": list(ids), "ignore": list(ignored), "components": n_components}
     return Adaptation(
         model, source_table, target_table, y, yt, labelled, diagnosis, said, seconds, inputs, whole
     )
+
+
+def _cautions(model: TableClassifier, y: np.ndarray) -> list[str]:
+    """What is to be known of the trust in predictions."""
+    if model.holdout_score_ is None:
+        return ["Too few source rows to hold some out, so that no prediction is trusted."]
+    notes = []
+    classes, counts = np.unique(y, return_counts=True)
+    if (counts == 1).any():
+        single = ", ".join(str(each) for each in classes[counts == 1][:5])
+        notes.append(f"With one source row only, so that nothing is known of its trust: {single}.")
+    if model.is_unchecked_:
+        notes.append(
+            "Without adaptation nearly all target rows would be of one class: the tables differ "
+            "too much for a check of the predictions, so that none is trusted. Label some target "
+            "rows of each class."
+        )
+    return notes
 
 
 def _estimator(n_components: int | None, select: bool, seed: int, tell: Listener) -> Any:

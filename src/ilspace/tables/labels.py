@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ilspace.tables.errors import TableError
+from ilspace.tables.values import GAPS
 
 if TYPE_CHECKING:
     import pandas as pd
 
-GAPS = ("", "nan", "NaN", "NA", "N/A", "#N/A", "<NA>", "null", "NULL", "?")
+_NO_LABEL = frozenset(GAPS) - {"None", "none"}
 """How programs write that there is no label; None may well be a class."""
+
+_NO_TARGET_LABEL = frozenset(GAPS) | {"-1", "-1.0"}
+"""The same for the target, whose classes are known."""
 
 _WHOLE = re.compile(r"-?\d+\.0")
 """What programs make of 3 in a column with gaps."""
@@ -53,9 +57,11 @@ def take_source_labels(
             f"{name} must have the column {label!r} of labels, but has {met}: name the right one "
             f"with --label{_suggestion(label, names)}."
         )
-    has_label = ~table[label].isin(GAPS).to_numpy()
+    has_label = ~table[label].isin(_NO_LABEL).to_numpy()
     if notes is not None and not has_label.all():
-        notes.append(f"Without a label, and left out: {np.sum(~has_label)} rows of {name}.")
+        marks = sorted({each for each in table[label][~has_label] if each})
+        meant = f" ({', '.join(map(repr, marks))})" if marks else ""
+        notes.append(f"Without a label{meant}, and left out: {np.sum(~has_label)} rows of {name}.")
     table = table[has_label].reset_index(drop=True)
     y = table[label].to_numpy().astype(str)
     if len(y) and all(_WHOLE.fullmatch(each) for each in np.unique(y)):
@@ -77,6 +83,22 @@ def _suggestion(label: str, names: list[str]) -> str:
     folded = {each.strip().casefold(): each for each in reversed(names)}
     near = difflib.get_close_matches(label.strip().casefold(), folded, n=1)
     return f" {folded[near[0]]!r}" if near else ""
+
+
+def target_gaps(classes: np.ndarray) -> frozenset[str]:
+    """What marks a target row without a label.
+
+    Parameters
+    ----------
+    classes : ndarray of str
+        The classes of the source.
+
+    Returns
+    -------
+    frozenset of str
+        Gaps as programs write them, unless a class is called so.
+    """
+    return _NO_TARGET_LABEL.difference(classes.tolist())
 
 
 def take_target_labels(
@@ -103,9 +125,7 @@ def take_target_labels(
     if label not in table.columns:
         return table, None
     texts = table[label].to_numpy().astype(str)
-    known = set(classes.tolist())
-    # gaps as other programs write them, unless a class is called so
-    gaps = {*GAPS, "None", "none", "-1", "-1.0"} - known
+    known, gaps = set(classes.tolist()), target_gaps(classes)
     # 3.0, which programs make of 3 in a column with gaps, is 3 again
     whole = {f"{each}.0": each for each in known if f"{each}.0" not in known}
     yt = np.array([None if each in gaps else whole.get(each, each) for each in texts], dtype=object)

@@ -7,7 +7,7 @@ import os
 import platform
 import secrets
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from importlib.metadata import version
@@ -18,17 +18,13 @@ import numpy as np
 
 from ilspace.tables.errors import TableError
 from ilspace.tables.parted import label_parts
-from ilspace.tables.prediction import predictions_table
+from ilspace.tables.prediction import doubt_shares, predictions_table
 from ilspace.tables.report import report_page
+from ilspace.tables.result_files import MODEL, PREDICTIONS, REPORT, SUMMARY
 
 if TYPE_CHECKING:
     from ilspace.tables.classifier import TableClassifier
     from ilspace.tables.job import Adaptation
-
-PREDICTIONS = "predictions.csv"
-MODEL = "model.safetensors"
-REPORT = "report.html"
-SUMMARY = "summary.json"
 
 
 def summary_of(adaptation: Adaptation) -> dict[str, Any]:
@@ -69,9 +65,8 @@ def summary_of(adaptation: Adaptation) -> dict[str, Any]:
             "share": float(adaptation.predicted["trusted"].mean()),
             "least_probability": _finite(model.trust_.confidence),
             "largest_distance": _finite(model.trust_.distance),
-            "unadapted_agrees": float(
-                np.mean(adaptation.predicted["label"] == adaptation.predicted["unadapted"])
-            ),
+            "doubts": doubt_shares(adaptation.predicted["doubts"]),
+            "accuracy_asked_for": model.trust,
         },
         "comparison": {"judged_by": comparison.judged_by, "rows": comparison.n_rows}
         | {"scores": comparison.scores},
@@ -124,7 +119,13 @@ def _plain(value: Any) -> Any:
     return None if isinstance(value, float) and not np.isfinite(value) else value
 
 
-def write_outputs(adaptation: Adaptation, folder: Path, *, force: bool = False) -> dict[str, Any]:
+def write_outputs(
+    adaptation: Adaptation,
+    folder: Path,
+    *,
+    force: bool = False,
+    on_count: Callable[[int, int], object] | None = None,
+) -> dict[str, Any]:
     """Write the predictions, the model, the report and the summary, all or none.
 
     Parameters
@@ -135,6 +136,8 @@ def write_outputs(adaptation: Adaptation, folder: Path, *, force: bool = False) 
         Where; a new folder, unless `force`.
     force : bool, default=False
         Whether to replace the files of an earlier job; others in the folder stay.
+    on_count : callable, optional
+        Called with how many parts of a table in parts are labelled, and of how many.
 
     Returns
     -------
@@ -143,7 +146,7 @@ def write_outputs(adaptation: Adaptation, folder: Path, *, force: bool = False) 
     """
     summary = summary_of(adaptation)
     with staged(folder, force=force) as draft:
-        _write_predictions(adaptation, draft / PREDICTIONS)
+        _write_predictions(adaptation, draft / PREDICTIONS, on_count)
         adaptation.model.save(draft / MODEL)
         (draft / REPORT).write_text(report_page(adaptation, summary), encoding="utf-8")
         text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
@@ -151,14 +154,17 @@ def write_outputs(adaptation: Adaptation, folder: Path, *, force: bool = False) 
     return summary
 
 
-def _write_predictions(adaptation: Adaptation, path: Path) -> None:
+def _write_predictions(
+    adaptation: Adaptation, path: Path, on_count: Callable[[int, int], object] | None
+) -> None:
     model = adaptation.model
     if adaptation.whole is None:
         table = predictions_table(adaptation.target, adaptation.labelled, model.plan_.ids)
         table.to_csv(path, index=False, float_format="%.6g")
         return
     with path.open("w", encoding="utf-8", newline="") as output:
-        label_parts(model, adaptation.whole, output=output, given=adaptation.yt is not None)
+        given = adaptation.yt is not None
+        label_parts(model, adaptation.whole, output=output, given=given, on_count=on_count)
 
 
 def check_folder(folder: Path, *, force: bool) -> None:

@@ -16,9 +16,10 @@ from ilspace.scale.dask_rows import FAN_IN, RowSummary, add_up, summarised, tree
 from ilspace.tables.binary_files import parquet_blocks
 from ilspace.tables.classifier import TableClassifier
 from ilspace.tables.encoding import TableEncoder, known_sums, scaled_encoder, unscaled
-from ilspace.tables.errors import TableError
-from ilspace.tables.labels import take_target_labels
-from ilspace.tables.prediction import predictions_table
+from ilspace.tables.errors import TableError, as_table_errors
+from ilspace.tables.labels import take_target_labels, target_gaps
+from ilspace.tables.prediction import predictions_table, with_given
+from ilspace.tables.reading import table_files
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -76,9 +77,7 @@ class PartedTable:
         PartedTable
             With one row at least.
         """
-        root = Path(path)
-        files = sorted(root.rglob("*.parquet")) if root.is_dir() else [root]
-        parts = tuple(part for file in files for part in _parts_of(file))
+        parts = tuple(part for file in table_files(path) for part in _parts_of(file))
         if not parts:
             raise TableError(
                 f"{path} must hold Parquet files with rows, but has none: check the path."
@@ -90,7 +89,7 @@ class PartedTable:
         """Number of rows."""
         return sum(part.n_rows for part in self.parts)
 
-    def sample(self, seed: int, *, texts: Sequence[str]) -> pd.DataFrame:
+    def sample(self, seed: int, *, texts: Sequence[str], classes: np.ndarray) -> pd.DataFrame:
         """Rows that stand for all: drawn without favour, and all that have a label.
 
         Parameters
@@ -99,6 +98,8 @@ class PartedTable:
             Same seed, same rows.
         texts : sequence of str
             Columns to keep as they are written.
+        classes : ndarray of str
+            The classes of the source.
 
         Returns
         -------
@@ -115,8 +116,9 @@ class PartedTable:
             chosen = np.sort(np.random.default_rng(seed).choice(chosen, SAMPLE, replace=False))
         shares = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
         read = delayed(sample_part)
+        asked = {"texts": tuple(texts), "label": self.label, "gaps": target_gaps(classes)}
         tasks = [
-            read(part, share - (end - part.n_rows), texts=tuple(texts), label=self.label)
+            read(part, share - (end - part.n_rows), **asked)
             for part, share, end in zip(self.parts, shares, ends, strict=True)
         ]
         return pd.concat(compute(*tasks), ignore_index=True)
@@ -130,7 +132,7 @@ def fit_whole(
     target: PartedTable,
     sample: pd.DataFrame,
     yt: np.ndarray | None,
-) -> int:
+) -> None:
     """Fit a model that a sample has prepared to all rows.
 
     Columns, categories, held-out rows and trust stay those of the sample; what fills gaps, scales
@@ -150,11 +152,6 @@ def fit_whole(
         Those that the model was fitted to, with all that have a label.
     yt : ndarray or None
         Their labels.
-
-    Returns
-    -------
-    int
-        How many target rows have a label.
     """
     from dask.array.core import concatenate, from_delayed
     from dask.base import compute
@@ -179,14 +176,14 @@ def fit_whole(
             for each, part in zip(known, target.parts, strict=True)
         ]
     )
-    told = model._told("all", model.holdout_score_)
+    own = model.estimator_.callback
+    told = model._told("all", model.holdout_score_, own)
     fitted = clone(model.estimator_).set_params(callback=told)
     source_rows = model.source_encoder_.encode(source)
     fitted.fit(source_rows, y, rows, labels_of_all if n_labelled else None)
-    model.estimator_ = fitted.set_params(callback=None)
+    model.estimator_ = fitted.set_params(callback=own)
     model.target_encoder_ = encoder
-    model._learn_means(source_rows, y, encoder.encode(sample), yt)
-    return n_labelled
+    model._learn_means(source_rows, y, sample, yt)
 
 
 def label_parts(
@@ -218,6 +215,7 @@ def label_parts(
     light = copy(model)
     # not needed to label rows, and not everything there can be sent
     light.callback = light.estimator = light.search_ = light.holdout_estimator_ = None
+    light.estimator_ = copy(model.estimator_).set_params(callback=None)
     label, there = delayed(label_part), delayed(light, traverse=False)
     first, tasks = 0, []
     for part in target.parts:
@@ -254,7 +252,7 @@ def read_part(part: Part, texts: Sequence[str]) -> pd.DataFrame:
 
 
 def sample_part(
-    part: Part, rows: np.ndarray, *, texts: tuple[str, ...], label: str
+    part: Part, rows: np.ndarray, *, texts: tuple[str, ...], label: str, gaps: frozenset[str]
 ) -> pd.DataFrame:
     """Some rows of a part, and all that have a label.
 
@@ -268,6 +266,8 @@ def sample_part(
         Columns to keep as they are written.
     label : str
         The column of labels.
+    gaps : frozenset of str
+        What marks a row without one.
 
     Returns
     -------
@@ -276,7 +276,7 @@ def sample_part(
     """
     table = read_part(part, (*texts, label))
     if label in table.columns:
-        rows = np.union1d(rows, np.flatnonzero(table[label].to_numpy() != ""))
+        rows = np.union1d(rows, np.flatnonzero(~table[label].isin(gaps)))
     return table.iloc[rows]
 
 
@@ -340,10 +340,11 @@ def label_part(part: Part, model: TableClassifier, *, first: int, label: str | N
     """
     texts = (*model.plan_.ids, *_categories(model.target_encoder_))
     table = read_part(part, texts if label is None else (*texts, label))
-    labelled = model.label_rows(table)
+    with as_table_errors():
+        labelled = model.label_rows(table)
     if label is not None:
         _, yt = take_target_labels(table, label, classes=model.classes_)
-        labelled["given"] = False if yt is None else [each is not None for each in yt]
+        labelled = with_given(labelled, yt)
     text = io.StringIO()
     predictions = predictions_table(table, labelled, model.plan_.ids, first=first)
     predictions.to_csv(text, index=False, header=first == 0, float_format="%.6g")

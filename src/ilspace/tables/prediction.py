@@ -3,18 +3,36 @@
 from __future__ import annotations
 
 import io
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from ilspace.tables.binary_files import write_out
 from ilspace.tables.classifier import TableClassifier
+from ilspace.tables.errors import as_table_errors
 from ilspace.tables.reading import read_chunks
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+class Counts(NamedTuple):
+    """What was said of the rows of a file.
+
+    Attributes
+    ----------
+    rows, trusted : int
+        How many there are, and how many of the predictions are trusted.
+    doubts : dict of str to int
+        How many predictions each doubt concerns, the most frequent first.
+    """
+
+    rows: int
+    trusted: int
+    doubts: dict[str, int]
 
 
 def predictions_table(
@@ -36,7 +54,7 @@ def predictions_table(
     Returns
     -------
     DataFrame
-        Identifiers, then ``label``, ``probability``, ``distance`` and ``trusted``.
+        Identifiers, then the columns of `labelled`.
     """
     import pandas as pd
 
@@ -49,6 +67,46 @@ def predictions_table(
     return pd.concat([handed_on, labelled.reset_index(drop=True)], axis=1)
 
 
+def with_given(labelled: pd.DataFrame, yt: np.ndarray | None) -> pd.DataFrame:
+    """Keep the labels that rows came with, and say which they are.
+
+    Parameters
+    ----------
+    labelled : DataFrame
+        What :meth:`TableClassifier.label_rows` says of some rows.
+    yt : ndarray of shape (n,) or None
+        Their own labels, None for a row without; None if no row has one.
+
+    Returns
+    -------
+    DataFrame
+        With the column ``given``; where it is true, the label is certain and beyond doubt.
+    """
+    given = np.array([yt is not None and yt[i] is not None for i in range(len(labelled))], bool)
+    labelled = labelled.assign(given=given)
+    if yt is not None:
+        labelled.loc[given, "label"] = yt[given]
+        labelled.loc[given, ["probability", "trusted", "doubts"]] = [1.0, True, ""]
+    return labelled
+
+
+def doubt_shares(doubts: pd.Series) -> dict[str, float]:
+    """Share of the predictions that each doubt concerns.
+
+    Parameters
+    ----------
+    doubts : Series of str
+        As :meth:`TableClassifier.label_rows` gives them.
+
+    Returns
+    -------
+    dict of str to float
+        The most frequent first.
+    """
+    counts = doubts.str.split().explode().dropna().value_counts()
+    return {str(word): float(count / len(doubts)) for word, count in counts.items()}
+
+
 def label_file(
     model: TableClassifier,
     path: str | Path,
@@ -56,7 +114,7 @@ def label_file(
     output: IO[str],
     n_rows: int = 10_000,
     on_rows: Callable[[int], object] | None = None,
-) -> int:
+) -> Counts:
     """Label the rows of a file without holding all of them.
 
     Parameters
@@ -74,18 +132,22 @@ def label_file(
 
     Returns
     -------
-    int
-        Rows labelled.
+    Counts
+        Of what was said.
     """
-    done = 0
+    done, trusted, doubts = 0, 0, Counter[str]()
     # as written: of categories 1, 2 and x, a block without an x and with a gap makes 1.0 and 2.0
     categories = [each.name for each in model.plan_.target if each.categories]
     for block in read_chunks(path, texts=(*model.plan_.ids, *categories), n_rows=n_rows):
-        table = predictions_table(block, model.label_rows(block), model.plan_.ids, first=done)
+        with as_table_errors():
+            labelled = model.label_rows(block)
+        table = predictions_table(block, labelled, model.plan_.ids, first=done)
         text = io.StringIO()  # whole lines only, should the output be a pipe that closes
         table.to_csv(text, index=False, header=done == 0, float_format="%.6g")
         output.write(text.getvalue())
         done += len(block)
+        trusted += int(labelled["trusted"].sum())
+        doubts.update(word for each in labelled["doubts"] for word in each.split())
         if on_rows is not None:
             on_rows(done)
-    return done
+    return Counts(done, trusted, dict(doubts.most_common()))

@@ -91,6 +91,31 @@ def read_chunks(
             raise TableError(f"{_named(path)} must have rows, but has none: check the file.")
 
 
+def table_files(path: str | Path) -> list[Path]:
+    """Files that a table is made of.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, or a folder of Parquet files, in folders of their own or not.
+
+    Returns
+    -------
+    list of Path
+        In the order of the rows.
+    """
+    path = Path(path)
+    if not path.is_dir():
+        return [path]
+    files = sorted(each for each in path.rglob("*.parquet") if each.is_file())
+    if not files:
+        raise TableError(
+            f"The folder {path} must hold Parquet files, but has none: name a file, or another "
+            "folder."
+        )
+    return files
+
+
 @contextmanager
 def _refusals(path: str | Path) -> Iterator[None]:
     """Say in one sentence what the readers of four formats raise in many."""
@@ -134,24 +159,25 @@ def _blocks(
 ) -> Iterator[pd.DataFrame]:
     name = _named(path)
     if str(path) == STANDARD_INPUT:
-        with tempfile.TemporaryFile() as copy:  # formats are told, and some read, by seeking
-            for piece in iter(lambda: sys.stdin.buffer.read(_PIECE), b""):
-                copy.write(piece)
-            copy.seek(0)
-            yield from _blocks_of(copy, name, texts, label, n_rows)
+        yield from _blocks_of_copy(sys.stdin.buffer, name, texts, label, n_rows)
         return
-    path = Path(path)
-    files = [path]
-    if path.is_dir():
-        files = sorted(each for each in path.rglob("*.parquet") if each.is_file())
-        if not files:
-            raise TableError(
-                f"The folder {path} must hold Parquet files, but has none: name a file, or another "
-                "folder."
-            )
-    for file in files:
+    for file in table_files(path):
         with file.open("rb") as stream:
-            yield from _blocks_of(stream, str(file), texts, label, n_rows)
+            if stream.seekable():
+                yield from _blocks_of(stream, str(file), texts, label, n_rows)
+            else:  # a named pipe
+                yield from _blocks_of_copy(stream, str(file), texts, label, n_rows)
+
+
+def _blocks_of_copy(
+    stream: BinaryIO, name: str, texts: tuple[str, ...], label: str | None, n_rows: int | None
+) -> Iterator[pd.DataFrame]:
+    """Copy a stream to a file first: formats are told, and some read, by seeking."""
+    with tempfile.TemporaryFile() as copy:
+        for piece in iter(lambda: stream.read(_PIECE), b""):
+            copy.write(piece)
+        copy.seek(0)
+        yield from _blocks_of(copy, name, texts, label, n_rows)
 
 
 def _blocks_of(

@@ -55,11 +55,11 @@ def report_page(adaptation: Adaptation, summary: dict[str, Any]) -> str:
         sections.append(_selection(summary["selection"]))
     sections.append(_what_was_done(summary))
     source, target = summary["source"], summary["target"]
-    labelled = f", {target['labelled']} of them labelled" if target["labelled"] else ""
+    labelled = f", of which {target['labelled']} had a label" if target["labelled"] else ""
     introduction = (
         f'<p class="verdict">{escaped(summary["verdict"])}</p>'
         f"<p>Learned from {source['rows']} labelled source rows ({source['columns']} columns); "
-        f"labelled {target['rows']} target rows ({target['columns']} columns{labelled}); "
+        f"labelled {target['rows']} target rows ({target['columns']} columns){labelled}; "
         f"{summary['trusted']['share']:.0%} of the predictions are trusted.</p>"
     )
     return render_page("Adaptation report", sections, introduction=introduction)
@@ -152,20 +152,16 @@ def _trust_in_words(summary: dict[str, Any]) -> str:
             f"On held-out source rows {accuracy:.0%} were right, and no confidence was enough for "
             "the accuracy that trust asks for: no prediction is trusted."
         )
-    sure = (
-        f"its probability is at least {trusted['least_probability']:.2f}, which held-out source "
-        "rows needed to be right as often as trust asks for, and if it is"
-        if trusted["least_probability"]
-        else "it is (at any probability held-out source rows were right as often as trust asks for)"
-    )
+    doubts = ", ".join(f"{word} {share:.0%}" for word, share in trusted["doubts"].items())
     return (
-        f"On held-out source rows {accuracy:.0%} were right. A prediction is trusted if {sure} no "
-        f"farther from labelled rows than 99 % of them ({trusted['largest_distance']:.3g}), if "
-        "half of the row's columns have values, and if the nearest class mean says the same, with "
-        "each table scaled by itself and, as it does of "
-        f"{trusted['unadapted_agrees']:.0%} of the predictions, without any adaptation. "
-        "Probabilities are as sure as predictions were right on held-out source rows; target rows "
-        "may do worse."
+        f"On held-out source rows {accuracy:.0%} were right. A prediction is trusted if its "
+        f"probability is at least {trusted['least_probability']:.2f}, where held-out source rows "
+        f"were right in {trusted['accuracy_asked_for']:.0%} (else unsure); if it is no farther "
+        f"from labelled rows than 99 % of them ({trusted['largest_distance']:.3g}, else far); if "
+        "half of the row's columns have values (else gaps); and if a rule without adaptation, the "
+        "nearest class mean, says the same (else unadapted; unchecked if that rule says the same "
+        f"of all rows). Doubts: {doubts or 'none'}. Probabilities are as sure as predictions were "
+        "right on held-out source rows; target rows may do worse."
     )
 
 
@@ -334,7 +330,7 @@ def _what_was_done(summary: dict[str, Any]) -> Section:
             "matched by name" if summary["columns_are_shared"] else "different in the two tables",
         ],
         ["identifiers", ", ".join(summary["identifiers"]) or "none"],
-        ["gaps", "filled with the mean of the column in its own table; no category for a text"],
+        ["gaps", "numbers: the mean of the column in its own table; texts: none of the categories"],
         ["scaling", f"{summary['scaling']}, each table by itself"],
         ["parameters", json.dumps(summary["parameters"])],
         ["versions", ", ".join(f"{k} {v}" for k, v in summary["versions"].items())],

@@ -43,6 +43,8 @@ def table_state(model: TableClassifier) -> dict[str, Any]:
         "exponent": model.exponent_,
         "means": model.unadapted_.means,
         "mean_codes": model.unadapted_.codes,
+        "asks_target_labels": model.asks_target_labels_,
+        "is_unchecked": model.is_unchecked_,
         "holdout_score": model.holdout_score_,
     }
 
@@ -73,6 +75,7 @@ def restore_table(model: TableClassifier, state: dict[str, Any]) -> None:
         (
             *("estimator", "ids", "are_shared", "notes", "source", "target"),
             *("confidence", "distance", "exponent", "means", "mean_codes", "holdout_score"),
+            *("asks_target_labels", "is_unchecked"),
         ),
     )
     estimator = estimator_of(entry(state, "estimator", dict))
@@ -99,10 +102,15 @@ def restore_table(model: TableClassifier, state: dict[str, Any]) -> None:
     model.exponent_ = _bound(state, "exponent")
     if not 0 < model.exponent_ < np.inf:
         raise ModelFileError(f"its exponent of probabilities is {model.exponent_}")
-    side = encoders[0] if model.plan_.are_shared else encoders[1]
+    model.asks_target_labels_ = entry(state, "asks_target_labels", bool)
+    model.is_unchecked_ = entry(state, "is_unchecked", bool)
+    if not (model.plan_.are_shared or model.asks_target_labels_):
+        raise ModelFileError("its rule without adaptation needs columns that are not shared")
+    side = encoders[1] if model.asks_target_labels_ else encoders[0]
     model.unadapted_ = _restored_means(state, len(estimator.classes_), len(side.center))
     model.holdout_score_ = score
     model.search_ = model.holdout_rows_ = model.holdout_estimator_ = None
+    model.n_features_in_ = len(encoders[0].columns)
     model.estimator_, model.classes_ = estimator, estimator.classes_
 
 

@@ -9,6 +9,9 @@ import numpy as np
 FEWEST_ROWS = 10
 """Held-out rows that a confidence must be backed by."""
 
+LEAST_CONFIDENCE = 0.7
+"""Least probability that is trusted, however well the others do, unless less is asked for."""
+
 FARTHEST = 0.99
 """Share of the held-out rows that lie within the largest distance trusted."""
 
@@ -28,8 +31,8 @@ class Trust:
     confidence: float
     distance: float
 
-    def __call__(self, probability: np.ndarray, distance: np.ndarray) -> np.ndarray:
-        """Tell which predictions to trust.
+    def doubts(self, probability: np.ndarray, distance: np.ndarray) -> dict[str, np.ndarray]:
+        """Tell which predictions not to trust, and why.
 
         Parameters
         ----------
@@ -38,10 +41,10 @@ class Trust:
 
         Returns
         -------
-        ndarray of bool, shape (n,)
-            True for those within both bounds.
+        dict of str to ndarray of bool, shape (n,)
+            Rows out of each bound: ``unsure`` and ``far``.
         """
-        return (probability >= self.confidence) & (distance <= self.distance)
+        return {"unsure": probability < self.confidence, "far": distance > self.distance}
 
 
 def learn_trust(
@@ -61,7 +64,7 @@ def learn_trust(
     Returns
     -------
     Trust
-        The widest such bounds.
+        The widest such bounds, but none below `LEAST_CONFIDENCE`.
     """
     farthest = float(np.quantile(distance, FARTHEST))
     order = np.argsort(-probability, kind="stable")
@@ -73,9 +76,8 @@ def learn_trust(
     enough = np.flatnonzero((shares >= accuracy) & is_last & (counts >= FEWEST_ROWS))
     if len(enough) == 0:
         return Trust(np.inf, farthest)
-    if enough[-1] == len(order) - 1:
-        return Trust(0.0, farthest)
-    return Trust(float(ranked[enough[-1]]), farthest)
+    needed = 0.0 if enough[-1] == len(order) - 1 else float(ranked[enough[-1]])
+    return Trust(max(needed, min(LEAST_CONFIDENCE, accuracy)), farthest)
 
 
 def _cautious(right: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -87,3 +89,22 @@ def _cautious(right: np.ndarray, counts: np.ndarray) -> np.ndarray:
     middle = share + z**2 / (2 * counts)
     spread = z * np.sqrt(share * (1 - share) / counts + (z / (2 * counts)) ** 2)
     return (middle - spread) / (1 + z**2 / counts)
+
+
+def in_words(doubts: dict[str, np.ndarray]) -> np.ndarray:
+    """What there is against each prediction.
+
+    Parameters
+    ----------
+    doubts : dict of str to ndarray of bool, shape (n,)
+        Rows that each doubt concerns.
+
+    Returns
+    -------
+    ndarray of object, shape (n,)
+        Texts such as ``"unsure far"``; empty for predictions to be trusted.
+    """
+    words = np.full(len(next(iter(doubts.values()))), "", dtype=object)
+    for word, concerned in doubts.items():
+        words[concerned] = words[concerned] + f" {word}"
+    return np.array([each.strip() for each in words], dtype=object)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
@@ -19,8 +20,40 @@ _DATE = (
 )
 """Year first or last, and perhaps a time of day."""
 
-LARGEST = 1e100
+GAPS = (
+    *("", "?", "None", "none", "null", "NULL", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>"),
+    *("nan", "NaN", "NAN", "-nan", "-NaN"),
+)
+"""What stands for a gap in a text file."""
+
+DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
+"""A number as much of the world writes it."""
+
+COMMAS_IN_NUMBER = re.compile(rf"{DECIMAL_COMMA.pattern}|[+-]?\d{{1,3}}(,\d{{3}})+(\.\d+)?")
+"""The same, or with thousands set apart."""
+
+LARGEST = 1e60
 """Numbers beyond are taken for gaps, as infinity is: their squares could not be added up."""
+
+
+def is_number(text: str) -> bool:
+    """Tell whether a text can be read as a number.
+
+    Parameters
+    ----------
+    text : str
+        Any.
+
+    Returns
+    -------
+    bool
+        True for what `float` takes.
+    """
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
 
 
 def has_fractions(column: pd.Series) -> bool:
@@ -139,6 +172,8 @@ def as_numbers(column: pd.Series) -> np.ndarray:
     """
     import pandas as pd
 
+    if column.dtype.kind in "mM":  # no number of nanoseconds
+        return np.full(len(column), np.nan)
     numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     return without_giants(numbers)
 

@@ -1,5 +1,6 @@
 """The search that chooses without target labels."""
 
+import inspect
 import pickle
 import warnings
 from typing import Any
@@ -14,10 +15,12 @@ from scipy import sparse
 from sklearn.base import clone, is_classifier
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.model_selection import cross_val_score
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import FunctionTransformer
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from ilspace import ILSClassifier
-from ilspace.adapters.selection._trial import hold_out
+from ilspace.adapters.selection.holding_out import hold_out
 from ilspace.baselines import CORAL, HFA
 from ilspace.selection import CRITERIA, Criterion, LabelFreeSearch, SourceAccuracy, default_grid
 
@@ -367,3 +370,44 @@ def test_default_grid_is_used_and_fits():
 def test_no_grid_for_a_method_without_these_parameters():
     with pytest.raises(ValueError, match="neither n_components nor metric_weight: give param_grid"):
         LabelFreeSearch(CORAL()).fit(X, y, Xt)
+
+
+# -- labels and weights in other words -----------------------------------------------------------
+
+
+@pytest.mark.parametrize("mark", [-1, None, np.nan], ids=str)
+@pytest.mark.parametrize("few", [0, 6])
+@pytest.mark.parametrize("classes", [["cat", "dog", "emu"], [0, 1, 2], [-1, 0, 1]], ids=str)
+def test_marks_reach_a_pipeline_whatever_the_classes_are(classes, few, mark):
+    names = np.array(classes)
+    marked = [names.tolist()[each] if i < few else mark for i, each in enumerate(yt)]
+    if mark == -1 and -1 in classes:
+        pytest.skip("-1 can be no mark there")
+    with sklearn.config_context(enable_metadata_routing=True):
+        piped = LabelFreeSearch(
+            make_pipeline(FunctionTransformer(), ILSClassifier()),
+            {"ilsclassifier__n_components": [2]},
+            criteria=["source"],
+            choose_by="source",
+            random_state=0,
+        ).fit(X, names[y], Xt, marked)
+    assert piped.results_["error"] == [None]
+    expected = ILSClassifier(2).fit(X, names[y], Xt, marked)
+    np.testing.assert_array_equal(piped.predict(Xt), expected.predict(Xt))
+    np.testing.assert_allclose(piped.predict_proba(Xt), expected.predict_proba(Xt), atol=1e-12)
+
+
+def test_scores_as_the_classifier_does():
+    found = search(criteria=["source"], choose_by="source").fit(X, y, Xt)
+    inner, wrong = found.best_estimator_, np.where(np.arange(len(yt)) < 9, (yt + 1) % 3, yt)
+    weights = np.linspace(0, 1, len(yt))
+    signatures = [inspect.signature(each.score) for each in (found, inner)]
+    assert signatures[0] == signatures[1]
+    expected = inner.score(Xt, wrong, weights)
+    assert expected != inner.score(Xt, wrong)
+    assert found.score(Xt, wrong, weights) == expected
+    assert found.score(Xt, wrong, sample_weight=weights) == expected
+    weights = np.linspace(0, 1, len(y))
+    assert found.score(X, y, weights, domain="source") == inner.score(
+        X, y, weights, domain="source"
+    )

@@ -14,7 +14,7 @@ from ilspace.adapters._classifier import DomainClassifier
 from ilspace.adapters._latent import LatentAdapter
 from ilspace.adapters.baselines._classifiers import CLASSIFIERS, make_classifier
 from ilspace.adapters.domain_rows import DomainRows
-from ilspace.backend import is_foreign, to_numpy
+from ilspace.backend import on_host
 
 CLASSIFIER_CONSTRAINTS = [StrOptions(set(CLASSIFIERS)), HasMethods(["fit", "predict"])]
 """What the parameter `classifier` of a method may be."""
@@ -110,7 +110,7 @@ class ScoringBaseline(Baseline):
         raise NotImplementedError
 
     def _predict_codes(self, X, is_source: np.ndarray) -> np.ndarray:
-        scores = self._scores(_host(X), is_source)
+        scores = self._scores(on_host(X), is_source)
         return scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(int)
 
     def decision_function(self, X, domain="target", *, sample_domain=None, allow_source=False):
@@ -133,7 +133,7 @@ class ScoringBaseline(Baseline):
             Larger is surer; for two classes, of the second one.
         """
         rows, is_source = self._check_rows(X, domain, sample_domain, allow_source)
-        scores = self._scores(_host(rows), is_source)
+        scores = self._scores(on_host(rows), is_source)
         return scores if scores.shape[1] > 1 else scores[:, 0]
 
 
@@ -233,11 +233,6 @@ class LatentBaseline(Baseline, LatentAdapter):
 
 def _dense(domain: DomainRows) -> DomainRows:
     """The same rows on the host, dense, in double precision."""
-    rows = _host(domain.X)
+    rows = on_host(domain.X)
     rows = rows.toarray() if sparse.issparse(rows) else rows
     return DomainRows(rows.astype(np.float64, copy=False), domain.codes)
-
-
-def _host(X) -> Any:
-    """Rows on the host, dense or sparse."""
-    return to_numpy(X) if is_foreign(X) else X

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from numbers import Integral, Real
-from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -19,7 +18,7 @@ from ilspace.adapters.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBasel
 from ilspace.adapters.baselines._discrepancies import DISCREPANCIES
 from ilspace.adapters.baselines._subspaces import principal_subspace
 from ilspace.adapters.domain_rows import DomainRows
-from ilspace.backend import is_foreign, to_numpy
+from ilspace.backend import on_host
 from ilspace.manifolds import Stiefel
 from ilspace.optimizers import Iterate, Problem, Solution, Status, solve
 
@@ -283,7 +282,7 @@ class DME(LatentBaseline):
     def _latent(self, X, is_source: np.ndarray):
         if self.kernel_ is None:
             return super()._latent(X, is_source)
-        rows: Any = to_numpy(X) if is_foreign(X) else X
+        rows = on_host(X)
         rows = rows.toarray() if sparse.issparse(rows) else rows
         if len(rows) == 0:
             return np.empty((0, self.n_components_), dtype=rows.dtype)

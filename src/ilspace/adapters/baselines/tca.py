@@ -17,7 +17,7 @@ from ilspace._typing import Array
 from ilspace.adapters._latent import as_dtype
 from ilspace.adapters.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
 from ilspace.adapters.domain_rows import DomainRows
-from ilspace.backend import is_foreign, to_numpy, upright
+from ilspace.backend import on_host, upright
 
 
 def transfer_components(
@@ -301,7 +301,7 @@ class TCA(LatentBaseline):
     def _latent(self, X, is_source: np.ndarray) -> Array:
         if self.kernel == "linear":
             return super()._latent(X, is_source)
-        rows: Any = to_numpy(X) if is_foreign(X) else X
+        rows = on_host(X)
         rows = rows.toarray() if sparse.issparse(rows) else rows
         latent = self._kernel(rows - self.source_mean_) @ self.weights_ - self._offset
         return as_dtype(latent, rows.dtype)

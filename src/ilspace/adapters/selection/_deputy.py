@@ -150,7 +150,9 @@ class Deputy:
         return self.transform(X, "source", sample_domain=sample_domain, allow_source=True)
 
     @available_if(_best_has("score"))
-    def score(self, X, y, domain="target", *, sample_domain=None, allow_source=False):
+    def score(
+        self, X, y, sample_weight=None, *, domain="target", sample_domain=None, allow_source=False
+    ):
         """Accuracy of the chosen estimator.
 
         Parameters
@@ -159,6 +161,8 @@ class Deputy:
             Rows of one domain.
         y : array-like of shape (n,)
             Their true labels.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows.
         domain : {"target", "source"}, default="target"
             Which one.
         sample_domain : array-like of shape (n,), optional
@@ -172,4 +176,5 @@ class Deputy:
             Share of rows that are given their true class.
         """
         where = {"domain": domain, "sample_domain": sample_domain, "allow_source": allow_source}
-        return self._ask("score", X, y, **where)
+        weights = () if sample_weight is None else (sample_weight,)
+        return self._ask("score", X, y, *weights, **where)

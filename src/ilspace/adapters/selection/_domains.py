@@ -14,7 +14,8 @@ from scipy import sparse
 from scipy.special import softmax
 from sklearn.pipeline import Pipeline
 
-from ilspace.backend import is_foreign, to_numpy
+from ilspace.adapters._labels import label_values, natural_labels, unlabelled_rows
+from ilspace.backend import on_host
 
 
 class Unavailable(ValueError):  # noqa: N818 - reads as the fact it reports
@@ -42,12 +43,18 @@ def fit_apart(estimator: Any, X, y, Xt, yt) -> Any:
         return estimator.fit(X, y)
     if "Xt" in inspect.signature(estimator.fit).parameters:
         return estimator.fit(X, y, Xt) if yt is None else estimator.fit(X, y, Xt, yt)
-    y = np.asarray(y)
-    if yt is None:
-        # -1 is the mark that SKADA knows; where it cannot be one, this package knows None
-        yt = np.full(Xt.shape[0], -1 if y.dtype.kind in "iuf" and -1 not in y else None)
+    y = np.asarray(natural_labels(y))
+    # -1 is the mark that SKADA knows; where it cannot be one, this package knows None
+    mark = -1 if y.dtype.kind in "iuf" and -1 not in y else None
+    marked = np.full(Xt.shape[0], mark)
+    if yt is not None:
+        yt = on_host(yt)
+        labelled = ~unlabelled_rows(yt, np.unique(y))
+        marked = marked.astype(object)  # else text and numbers become text
+        marked[labelled] = label_values(yt)[labelled]
+        marked = marked if mark is None else np.asarray(marked.tolist())
     domain = np.repeat([1, -2], [X.shape[0], Xt.shape[0]])
-    labels = np.concatenate([y, np.asarray(yt)])
+    labels = np.concatenate([y, marked])
     return estimator.fit(stacked(X, Xt), labels, sample_domain=domain)
 
 
@@ -68,7 +75,7 @@ def predictions(estimator: Any, X, *, source: bool) -> np.ndarray:
     ndarray of shape (n,)
         Labels.
     """
-    return on_host(estimator.predict(X, **_domain_of(X, source)))
+    return host_array(estimator.predict(X, **_domain_of(X, source)))
 
 
 def probabilities(estimator: Any, X, *, source: bool) -> np.ndarray:
@@ -92,9 +99,9 @@ def probabilities(estimator: Any, X, *, source: bool) -> np.ndarray:
     """
     where = _domain_of(X, source)
     if hasattr(estimator, "predict_proba"):
-        return on_host(estimator.predict_proba(X, **where))
+        return host_array(estimator.predict_proba(X, **where))
     if hasattr(estimator, "decision_function"):
-        scores = on_host(estimator.decision_function(X, **where))
+        scores = host_array(estimator.decision_function(X, **where))
         scores = np.stack([0 * scores, scores], axis=1) if scores.ndim == 1 else scores
         return softmax(scores, axis=1)
     raise Unavailable(
@@ -123,11 +130,11 @@ def latent(estimator: Any, X, *, source: bool) -> Any:
     if isinstance(estimator, Pipeline):
         steps = [i for i, step in enumerate(estimator) if hasattr(step, "transform")]
         if not steps:
-            return on_host(X)
+            return host_array(X)
         estimator = estimator[: steps[-1] + 1]
     if not hasattr(estimator, "transform"):
-        return on_host(X)
-    return on_host(estimator.transform(X, **_domain_of(X, source)))
+        return host_array(X)
+    return host_array(estimator.transform(X, **_domain_of(X, source)))
 
 
 def classes_of(estimator: Any) -> np.ndarray:
@@ -166,7 +173,7 @@ def as_rows(X) -> Any:
     return X if hasattr(X, "shape") else np.asarray(X)
 
 
-def on_host(rows) -> Any:
+def host_array(rows) -> Any:
     """Rows as a NumPy array, or sparse as they are.
 
     Parameters
@@ -179,9 +186,7 @@ def on_host(rows) -> Any:
     ndarray or sparse matrix
         The same.
     """
-    if sparse.issparse(rows):
-        return rows
-    return to_numpy(rows) if is_foreign(rows) else np.asarray(rows)
+    return rows if sparse.issparse(rows) else np.asarray(on_host(rows))
 
 
 def stacked(first, second) -> Any:
@@ -197,7 +202,7 @@ def stacked(first, second) -> Any:
     ndarray or sparse matrix
         First those of `first`.
     """
-    first, second = on_host(first), on_host(second)
+    first, second = host_array(first), host_array(second)
     if sparse.issparse(first) or sparse.issparse(second):
         return sparse.vstack([first, second]).tocsr()
     return np.concatenate([first, second])

@@ -37,7 +37,9 @@ def calibrated(
     return raised(probabilities, fitting_exponent(known, codes))
 
 
-def fitting_exponent(known: npt.ArrayLike, codes: npt.ArrayLike) -> float:
+def fitting_exponent(
+    known: npt.ArrayLike, codes: npt.ArrayLike, *, n_uniform: float = 0.0
+) -> float:
     """Exponent that makes predictions as sure as they are right.
 
     Parameters
@@ -46,6 +48,8 @@ def fitting_exponent(known: npt.ArrayLike, codes: npt.ArrayLike) -> float:
         Predictions of rows that were not learned from.
     codes : array-like of int, shape (m,)
         Their classes, as columns.
+    n_uniform : float, default=0
+        Rows more that could be of any class: a few right predictions make none certain.
 
     Returns
     -------
@@ -57,7 +61,7 @@ def fitting_exponent(known: npt.ArrayLike, codes: npt.ArrayLike) -> float:
 
     def log_loss(log_exponent: float) -> float:
         scaled = log_softmax(np.exp(log_exponent) * logits, axis=1)
-        return -float(scaled[rows, columns].mean())
+        return -float(scaled[rows, columns].sum() + n_uniform * scaled.mean())
 
     best = minimize_scalar(log_loss, bounds=(-_LARGEST, _LARGEST), method="bounded")
     return float(np.exp(best.x))

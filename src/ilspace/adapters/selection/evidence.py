@@ -14,8 +14,8 @@ from ilspace.adapters.selection._domains import (
     Unavailable,
     classes_of,
     fit_apart,
+    host_array,
     latent,
-    on_host,
     predictions,
     probabilities,
 )
@@ -158,10 +158,12 @@ class Evidence:
             Not negative.
         """
         if raw and self.shares_columns and len(self.learned) > 1:
-            learned = on_host(take_rows(self.source, self.learned))
-            return density_ratio(learned, on_host(self.target), at=on_host(self.held_out_rows))
+            learned = host_array(take_rows(self.source, self.learned))
+            return density_ratio(
+                learned, host_array(self.target), at=host_array(self.held_out_rows)
+            )
         if raw and self.shares_columns:
-            rows, target = on_host(self.held_out_rows), on_host(self.target)
+            rows, target = host_array(self.held_out_rows), host_array(self.target)
         else:
             # Learned rows are no help here: training has moved them away from all other rows.
             rows, target = self._latent_of_source(self.held_out_rows), self.target_latent

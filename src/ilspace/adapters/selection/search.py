@@ -19,9 +19,10 @@ from ilspace.adapters._labels import encode_source, encode_target, natural_label
 from ilspace.adapters.domain_rows import split_domains, take_rows
 from ilspace.adapters.selection._deputy import Deputy
 from ilspace.adapters.selection._domains import as_rows, fit_apart
-from ilspace.adapters.selection._trial import Task, hold_out
+from ilspace.adapters.selection._trial import Task
 from ilspace.adapters.selection.criteria import CRITERIA, Criterion
 from ilspace.adapters.selection.grid import default_grid
+from ilspace.adapters.selection.holding_out import hold_out
 from ilspace.backend import as_generator
 from ilspace.scale.dask_rows import refuse_dask
 
