@@ -62,6 +62,8 @@ def test_an_interrupted_job_leaves_neither_files_nor_workers(paths, tmp_path):
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
+        # a shell lets those that run in the background ignore it
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     workers = []
     end = time.monotonic() + 120

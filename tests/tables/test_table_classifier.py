@@ -467,6 +467,7 @@ def test_pieces_that_do_not_fit_together_are_refused(fitted):
         ({"ids": [1]}, "not all texts"),
         ({"target": table_state(fitted)["source"] | {"scaling": "much"}}, "scaling"),
         ({"target": table_state(fitted)["target"] | {"names": ["a"] * 5}}, "the same ones"),
+        ({"target": table_state(fitted)["target"] | {"names": list("abcde")}}, "should share"),
         ({"extra": 1}, "should have the entries"),
     ):
         with pytest.raises(ModelFileError, match=said):

@@ -2,33 +2,25 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from ilspace._typing import Array, Manifold, Pairs
 from ilspace.adapters.distant_pairs import PairsOnWorkers
 from ilspace.adapters.domain_rows import DomainRows
-from ilspace.adapters.starts import (
-    FILLING_AXES,
-    STARTS,
-    StartingDomain,
-    given_start,
-    kissme,
-    on_target_axes,
-    shared_class_means,
-    start_arrays,
-)
+from ilspace.adapters.placement import Placement, place
+from ilspace.adapters.settings import Settings
+from ilspace.adapters.starts import kissme
 from ilspace.adapters.streaming import LabelledRows
-from ilspace.backend import array_namespace, is_foreign, like, to_numpy
+from ilspace.backend import array_namespace, like, to_numpy
 from ilspace.manifolds import SPD, Euclidean, Product, Stiefel
 from ilspace.objective import DomainData, ILSObjective
 from ilspace.optimizers import Problem, Solution
-from ilspace.pairs import SampledPairs, all_pairs, pair_statistics, sample_pairs
-from ilspace.scale import RowSpace, row_space
+from ilspace.pairs import SampledPairs, all_pairs, sample_pairs
+from ilspace.scale import RowSpace
 from ilspace.scale.running import Moments
 
 if TYPE_CHECKING:
@@ -37,12 +29,6 @@ if TYPE_CHECKING:
 
 _FIRST_SLACK = 0.1
 """Slack of each pair at the start, a tenth of the margin."""
-
-DEFAULT_COMPONENTS = 30
-"""Dimension of the latent space for domains of the same columns; the paper has 20."""
-
-DEFAULT_COMPONENTS_ACROSS = 20
-"""For domains of different columns, where no more than the classes can be aligned."""
 
 
 @dataclass(frozen=True)
@@ -107,24 +93,10 @@ class Assembly:
 
 def assemble(
     domains: tuple[DomainRows, ...],
+    settings: Settings,
     *,
     n_components: int | None,
     shares_features: bool,
-    start: object,
-    metric_start: object,
-    pairs: str,
-    margin_scale: float,
-    sharpness: float | str,
-    trade_off: float,
-    metric_weight: float,
-    anchors: tuple[float, float],
-    slack_weight: float | None,
-    shrinkage: float,
-    reduce: bool,
-    retraction: Any,
-    orthonormal: bool,
-    mobility: tuple[float, ...] | None,
-    block_size: int | None,
     rng: np.random.Generator,
     moments: tuple[Moments | CompleteMoments, ...] | None = None,
     distant: DistantDomains | None = None,
@@ -135,36 +107,12 @@ def assemble(
     ----------
     domains : tuple of DomainRows
         The source, then the target; or one domain alone.
+    settings : Settings
+        What the problem is to be.
     n_components : int or None
         Dimension of the latent space.
     shares_features : bool
         Whether the columns of the domains mean the same.
-    start, metric_start : str or array
-        Where to begin.
-    pairs : {"all", "sampled"}
-        Which pairs to compare.
-    margin_scale : float
-        Mean squared distance of similar pairs at the start, in margins.
-    sharpness : float or "auto"
-        Sharpness of the hinge.
-    trade_off, metric_weight : float
-        Weights of the discrepancy and of the metric's regulariser.
-    anchors : tuple of float
-        Weights of the anchors of the source and the target projection.
-    slack_weight : float or None
-        Weight of the slacks; None for no slacks.
-    shrinkage : float
-        Shrinkage of the covariances.
-    reduce : bool
-        Whether to optimise in the span of the rows.
-    retraction : {"qr", "polar"}
-        Retraction of the projections.
-    orthonormal : bool
-        Whether the projections keep orthonormal columns.
-    mobility : tuple of float or None
-        Mobility of source projection, target projection, metric and slacks.
-    block_size : int or None
-        Rows of a block, for a solver that sees one after another; None for one that sees all.
     rng : Generator
         Source of randomness.
     moments : tuple of Moments, optional
@@ -177,183 +125,63 @@ def assemble(
     Assembly
         Ready to solve.
     """
-    domains = tuple(replace(domain, X=_working_rows(domain.X)) for domain in domains)
-    if not isinstance(start, str):
-        start = start_arrays(start, len(domains))
-    default = _default_components(start, shares_features)
-    n_axes = n_components or default
-    if not shares_features or start == "class-means":
-        n_axes = max(n_axes, FILLING_AXES)
-    leading = on_target_axes(start, shares_features)
-    if moments is not None:
-        spaces = tuple(each.space(n_axes) for each in moments)
-    else:
-        spaces = tuple(
-            row_space(
-                domain.X,
-                domain.weights,
-                n_axes=n_axes,
-                reduce=reduce and not (leading and _is_tall(domain)),
-                leading=leading and domain.n_labelled == 0,
-            )
-            for domain in domains
-        )
-    p = _check_components(n_components, default, spaces, shares_features)
-    if shrinkage == 0 and trade_off > 0 and len(domains) > 1:
-        _check_ranks(spaces, p)
-    bases, gain = _starting_bases(start, domains, spaces, p, shares_features)
-    spaces = tuple(space.joined(basis) for space, basis in zip(spaces, bases, strict=True))
-
-    labelled = tuple(
-        space.coordinates(domain.labelled_rows)
-        for space, domain in zip(spaces, domains, strict=True)
+    placement = place(
+        domains,
+        settings,
+        n_components=n_components,
+        shares_features=shares_features,
+        moments=moments,
     )
-    starts = tuple(space.restrict(basis) for space, basis in zip(spaces, bases, strict=True))
-    codes = np.concatenate([domain.codes[domain.labelled] for domain in domains])
-    weights = None
-    if any(domain.weights is not None for domain in domains):
-        weights = np.concatenate([domain.labelled_weights for domain in domains])
-
-    placed = None if distant is None else distant.placed(spaces)
-    if placed is not None:
-        statistics = placed.statistics((gain * starts[0], *starts[1:]))
-    else:
-        latent = [to_numpy(each @ basis) for each, basis in zip(labelled, starts, strict=True)]
-        latent[0] = gain * latent[0]
-        statistics = pair_statistics(np.concatenate(latent), codes, weights)
-    scale = _data_scale(statistics, margin_scale)
-    scales = (gain * scale, scale)[: len(domains)]
-    if sharpness == "auto":
-        spread = scale**2 * statistics.similar_std
-        sharpness = 1 / spread if np.isfinite(spread) and spread > 0 else 1.0
-
-    reference = starts[0]
+    starts, reference = placement.starts, placement.starts[0]
+    placed = None if distant is None else distant.placed(placement.spaces)
+    statistics = placement.statistics() if placed is None else placed.statistics(placement.gained)
+    scale = _data_scale(statistics, settings.margin_scale)
+    scales = (placement.gain * scale, scale)[: len(domains)]
+    sharpness = _sharpness(settings.sharpness, scale**2 * statistics.similar_std)
     data = tuple(
         DomainData(
-            _scaled(each, factor), factor**2 * space.shrunk_covariance(shrinkage), basis, anchor
+            _scaled(rows, factor),
+            factor**2 * space.shrunk_covariance(settings.shrinkage),
+            start,
+            anchor,
         )
-        for factor, each, space, basis, anchor in zip(
-            scales, labelled, spaces, starts, anchors, strict=False
+        for factor, rows, space, start, anchor in zip(
+            scales, placement.labelled, placement.spaces, starts, settings.anchors, strict=False
         )
     )
     make = partial(
         ILSObjective,
-        sharpness=float(sharpness),
-        trade_off=trade_off,
-        metric_weight=metric_weight,
-        slack_weight=slack_weight or 0.0,
+        sharpness=sharpness,
+        trade_off=settings.trade_off,
+        metric_weight=settings.metric_weight,
+        slack_weight=settings.slack_weight or 0.0,
     )
     factors: list[Manifold] = [
-        Stiefel(*basis.shape, retraction=retraction) if orthonormal else Euclidean(basis.shape)
-        for basis in starts
+        Stiefel(*start.shape, retraction=settings.retraction)
+        if settings.orthonormal
+        else Euclidean(start.shape)
+        for start in starts
     ]
-    factors.append(SPD(p))
+    factors.append(SPD(placement.n_components))
+    metric = _first_metric(settings.metric_start, statistics, placement.n_components)
     # a start may be one array for both projections, and the user's for the metric; what is learned
     # is nobody else's, even where no step is taken
-    point = [_copied(each) for each in starts]
-    point.append(_copied(like(_first_metric(metric_start, statistics, p), reference)))
+    point = [*map(_copied, starts), _copied(like(metric, reference))]
     blocks = streamed = None
     if placed is not None:
         objective = make(data, PairsOnWorkers(placed, scales))
-    elif block_size is None:
-        chosen = _choose_pairs(pairs, codes, weights, p, rng, reference)
+    elif settings.block_size is None:
+        chosen = _choose_pairs(settings.pairs, placement, rng)
         objective = make(data, chosen)
-        if slack_weight is not None and isinstance(chosen, SampledPairs):
+        if settings.slack_weight is not None and isinstance(chosen, SampledPairs):
             factors.append(Euclidean((chosen.n_pairs,)))
             point.append(like(np.full(chosen.n_pairs, np.log(_FIRST_SLACK)), reference))
     else:
-        streamed = LabelledRows(data, codes, weights, make, reference)
-        objective, blocks = streamed.judge_and_blocks(block_size, rng)
-    manifold = Product(
-        tuple(factors), _mobility(mobility, anchors, metric_weight, len(domains), len(factors))
-    )
+        streamed = LabelledRows(data, placement.codes, placement.weights, make, reference)
+        objective, blocks = streamed.judge_and_blocks(settings.block_size, rng)
+    manifold = Product(tuple(factors), _mobility(settings, len(domains), len(factors)))
     problem = Problem(manifold, objective, blocks)
-    return Assembly(problem, tuple(point), spaces, scales, float(sharpness), streamed)
-
-
-def _is_tall(domain: DomainRows) -> bool:
-    """Tell domains of labelled rows whose span has every column: all its axes would cost most."""
-    n, d = domain.shape
-    return n >= d and domain.n_labelled > 0
-
-
-def _working_rows(X: Array) -> Array:
-    """Rows in double precision, except on other libraries, which keep their own."""
-    if is_foreign(X):
-        return X
-    return X.astype(np.float64, copy=False) if not sparse.issparse(X) else X.astype(np.float64)
-
-
-def _default_components(start: str | tuple[Any, ...], shares_features: bool) -> int:
-    """Dimension of the latent space, where the user names none: that of a start that was given."""
-    if not isinstance(start, str):
-        shape = np.shape(to_numpy(start[0]))
-        if len(shape) == 2 and shape[1] > 0:
-            return shape[1]
-    return DEFAULT_COMPONENTS if shares_features else DEFAULT_COMPONENTS_ACROSS
-
-
-def _check_components(n_components: int | None, default: int, spaces, shares_features: bool) -> int:
-    """Settle the dimension of the latent space."""
-    for name, space in zip(("source", "target"), spaces, strict=False):
-        if space.rank == 0:
-            raise ValueError(
-                f"The {name} domain must vary, but all its rows are equal: every column is "
-                "constant. Check that the right columns were read."
-            )
-    # a shared start lies in the target's span; separate ones need room in each
-    rank = spaces[-1].rank if shares_features else min(space.rank for space in spaces)
-    if n_components is None:
-        return min(default, rank)
-    if n_components > rank:
-        raise ValueError(
-            f"n_components must be at most {rank}, the rank of the centred rows, but is "
-            f"{n_components}: choose fewer, or None."
-        )
-    return n_components
-
-
-def _check_ranks(spaces: tuple[RowSpace, ...], p: int) -> None:
-    """Refuse flat covariances, which have no determinant to compare; rounding may hide that."""
-    for name, space in zip(("source", "target"), spaces, strict=True):
-        if space.rank < p:
-            raise ValueError(
-                f"Without shrinkage the rows of each domain must vary in {p} directions, the "
-                f"dimension of the latent space, but those of the {name} vary in {space.rank}: "
-                "raise shrinkage, or choose fewer components."
-            )
-
-
-def _starting_bases(start, domains, spaces, p: int, shares_features: bool):
-    """One basis a domain, and the gain by which the source is made as large as the target."""
-
-    def starting(domain: DomainRows, space: RowSpace) -> StartingDomain:
-        codes = domain.codes[domain.labelled]
-        return StartingDomain(space, domain.labelled_rows, codes, domain.labelled_weights)
-
-    if isinstance(start, str):
-        start = start if start != "auto" else "target-pca" if shares_features else "class-means"
-        if start != "class-means" and not shares_features:
-            raise ValueError(
-                f"start={start!r} shares one basis, but the domains have different features; use "
-                'start="class-means" or give two arrays.'
-            )
-    views = tuple(starting(domain, space) for domain, space in zip(domains, spaces, strict=True))
-    if start == "class-means" and (len(views) == 1 or len(views[1].codes) == 0):
-        raise ValueError(
-            'start="class-means" aligns labelled rows of two domains, but the target has no '
-            "labels; pass yt or use another start."
-        )
-    bases = STARTS[start](views, p) if isinstance(start, str) else given_start(start, views, p)
-    if shares_features:
-        return bases, 1.0
-    source, target = views
-    source_means, target_means = shared_class_means(source, target)
-    sizes = [
-        float(np.linalg.norm(to_numpy(means @ view.space.restrict(basis))))
-        for means, view, basis in zip((source_means, target_means), views, bases, strict=True)
-    ]
-    return bases, sizes[1] / sizes[0] if min(sizes) > 0 else 1.0
+    return Assembly(problem, tuple(point), placement.spaces, scales, sharpness, streamed)
 
 
 def _copied(array: Array) -> Array:
@@ -374,11 +202,19 @@ def _data_scale(statistics, margin_scale: float) -> float:
     return float(np.sqrt(margin_scale / mean)) if mean > 0 else 1.0
 
 
-def _choose_pairs(pairs: str, codes, weights, n_components: int, rng, reference) -> Pairs:
+def _choose_pairs(pairs: str, placement: Placement, rng: np.random.Generator) -> Pairs:
+    codes, weights, reference = placement.codes, placement.weights, placement.starts[0]
     if pairs == "all":
-        return all_pairs(codes, weights, reference=reference, n_components=n_components)
+        return all_pairs(codes, weights, reference=reference, n_components=placement.n_components)
     listed = sample_pairs(codes, rng)
     return SampledPairs(*listed, weights, n_rows=len(codes), reference=reference)
+
+
+def _sharpness(asked_for: float | str, spread: float) -> float:
+    """Sharpness of the hinge: by default it bends over the spread of similar distances."""
+    if not isinstance(asked_for, str):
+        return float(asked_for)
+    return float(1 / spread) if np.isfinite(spread) and spread > 0 else 1.0
 
 
 def _first_metric(metric_start, statistics, p: int) -> np.ndarray:
@@ -399,12 +235,13 @@ def _first_metric(metric_start, statistics, p: int) -> np.ndarray:
     return given
 
 
-def _mobility(mobility, anchors, metric_weight: float, n_domains: int, n_factors: int):
+def _mobility(settings: Settings, n_domains: int, n_factors: int) -> tuple[float, ...]:
     """Mobilities of the factors there are: with one domain there is no target projection."""
+    mobility = settings.mobility
     if mobility is None:
         # a preconditioner: the second derivative of an anchor is 2 a / p, that of the metric's
         # regulariser at the identity is μ / (4 p), an eighth of it
-        stiffness = (*anchors, metric_weight / 8, 0.0)
+        stiffness = (*settings.anchors, settings.metric_weight / 8, 0.0)
         mobility = tuple(1 / (1 + each) for each in stiffness)
     source, target, metric, slack = mobility
     return (*(source, target)[:n_domains], metric, slack)[:n_factors]

@@ -12,6 +12,7 @@ from ilspace._typing import Point
 from ilspace.adapters.assembly import Assembly, assemble
 from ilspace.adapters.domain_rows import DomainRows
 from ilspace.adapters.progress import reporter
+from ilspace.adapters.settings import Settings
 from ilspace.backend import one_thread
 from ilspace.optimizers import STOCHASTIC_SOLVERS, Iterate, Solution, solve
 
@@ -65,23 +66,9 @@ def learn(
         domains, moments = distant.summaries(model)
     assembly = assemble(
         domains,
+        _settings(model, solver),
         n_components=n_components,
         shares_features=model._shares_features,
-        start=model.start,
-        metric_start=model.metric_start,
-        pairs=model.pairs,
-        margin_scale=model.margin_scale,
-        sharpness=model.sharpness,
-        trade_off=model.trade_off,
-        metric_weight=model.metric_weight,
-        anchors=(model.source_anchor, model.target_anchor),
-        slack_weight=model.slack_weight,
-        shrinkage=model.shrinkage,
-        reduce=model.reduce,
-        retraction=model.retraction,
-        orthonormal=model.orthonormal,
-        mobility=model.mobility,
-        block_size=model.block_size if solver in STOCHASTIC_SOLVERS else None,
         rng=rng,
         moments=moments,
         distant=distant,
@@ -104,6 +91,26 @@ def learn(
             "too different in scale; scale the columns alike, or raise shrinkage."
         )
     return assembly, solution
+
+
+def _settings(model: ILSTransformer, solver: str) -> Settings:
+    return Settings(
+        start=model.start,
+        metric_start=model.metric_start,
+        pairs=model.pairs,
+        margin_scale=model.margin_scale,
+        sharpness=model.sharpness,
+        trade_off=model.trade_off,
+        metric_weight=model.metric_weight,
+        anchors=(model.source_anchor, model.target_anchor),
+        slack_weight=model.slack_weight,
+        shrinkage=model.shrinkage,
+        reduce=model.reduce,
+        retraction=model.retraction,
+        orthonormal=model.orthonormal,
+        mobility=model.mobility,
+        block_size=model.block_size if solver in STOCHASTIC_SOLVERS else None,
+    )
 
 
 def _told(

@@ -85,6 +85,8 @@ def restore_table(model: TableClassifier, state: dict[str, Any]) -> None:
     widths = (estimator.n_features_in_, estimator.n_target_features_in_)
     if widths != tuple(len(each.center) for each in encoders):
         raise ModelFileError("its columns are not as many as those that its estimator takes")
+    if entry(state, "are_shared", bool) and encoders[0].columns != encoders[1].columns:
+        raise ModelFileError("its tables should share their columns and do not")
     if not all(_can_be_written(str(each)) for each in estimator.classes_):
         raise ModelFileError("its classes are not all texts")
     score = state["holdout_score"]
