@@ -23,7 +23,7 @@ from ilspace.adapters.selection.holding_out import hold_out
 from ilspace.backend import as_generator
 from ilspace.selection import LabelFreeSearch, default_grid
 from ilspace.tables.columns import plan_columns
-from ilspace.tables.encoding import SCALINGS, TableEncoder, default_scaling, fit_encoder
+from ilspace.tables.encoding import SCALINGS, Entries, TableEncoder, default_scaling, fit_encoder
 from ilspace.tables.errors import TableError
 from ilspace.tables.monitor import Monitor
 from ilspace.tables.second_opinion import is_blind, nearest_mean
@@ -263,13 +263,14 @@ class TableClassifier(ClassifierMixin, Persistent):
         codes = encode_target(yt, classes, len(Xt))
         labelled = codes >= 0
         has_all = len(np.unique(codes[labelled])) == len(classes)
-        target_rows = self.target_encoder_.encode(Xt)
+        entries = self.target_encoder_.read(Xt)
+        target_rows = self.target_encoder_.scale_entries(entries)
         self.asks_target_labels_ = has_all or not self.plan_.are_shared
         if self.asks_target_labels_:
             self.unadapted_ = nearest_mean(target_rows[labelled], codes[labelled])
         else:
             self.unadapted_ = nearest_mean(rows, source_codes)
-        said = self.unadapted_(self._unadapted_rows(Xt, target_rows))
+        said = self.unadapted_(self._unadapted_rows(entries, target_rows))
         self.is_unchecked_ = is_blind(said, source_codes)
 
     def _told(
@@ -339,7 +340,10 @@ class TableClassifier(ClassifierMixin, Persistent):
         """
         import pandas as pd
 
-        rows, known = self._encoder(domain).encode_known(X)
+        encoder = self._encoder(domain)
+        entries = encoder.read(X)
+        rows = encoder.scale_entries(entries)
+        known = entries.n_known / len(encoder.columns)
         label, probabilities, distance = self.estimator_.nearest(rows, domain)
         probability = raised(probabilities, self.exponent_).max(axis=1)
         told = {"label": label, "probability": probability, "distance": distance}
@@ -350,7 +354,8 @@ class TableClassifier(ClassifierMixin, Persistent):
         # the nearest mean once for rows scaled by their own table and once as if there were one:
         # other class frequencies mislead the first, other units the second
         alone, unadapted = (
-            self.classes_[self.unadapted_(each)] for each in (rows, self._unadapted_rows(X, rows))
+            self.classes_[self.unadapted_(each)]
+            for each in (rows, self._unadapted_rows(entries, rows))
         )
         doubts["unadapted"] = (alone != label) | (unadapted != label)
         if self.is_unchecked_:
@@ -360,9 +365,9 @@ class TableClassifier(ClassifierMixin, Persistent):
             told | {"trusted": words == "", "doubts": words, "unadapted": unadapted}
         )
 
-    def _unadapted_rows(self, X, rows: np.ndarray) -> np.ndarray:
+    def _unadapted_rows(self, entries: Entries, rows: np.ndarray) -> np.ndarray:
         """Target rows as the rule without adaptation takes them."""
-        return rows if self.asks_target_labels_ else self.source_encoder_.encode(X)
+        return rows if self.asks_target_labels_ else self.source_encoder_.scale_entries(entries)
 
     def predict(self, X, domain="target"):
         """Class of each row.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -32,6 +32,27 @@ WIDE = 50
 
 _SILENCE = 1e200
 """What a column without variance is divided by: it says nothing, whatever a further row holds."""
+
+
+class Entries(NamedTuple):
+    """Entries of the features of a table.
+
+    Attributes
+    ----------
+    numbers : ndarray of shape (n, n_numbers)
+        NaN for a gap.
+    indicators : ndarray of shape (n, n_categories)
+        1 for the category of a row, 0 for others; all 0 for a gap, or for a category that was not
+        there when the encoder was made.
+    """
+
+    numbers: np.ndarray
+    indicators: np.ndarray
+
+    @property
+    def n_known(self) -> np.ndarray:
+        """How many entries of each row say something."""
+        return np.sum(~np.isnan(self.numbers), axis=1) + self.indicators.sum(axis=1)
 
 
 @dataclass(frozen=True)
@@ -81,10 +102,10 @@ class TableEncoder:
         ndarray of shape (n, n_encoded)
             In double precision.
         """
-        return self.encode_known(table)[0]
+        return self.scale_entries(self.read(table))
 
-    def encode_known(self, table: pd.DataFrame) -> tuple[np.ndarray, np.ndarray]:
-        """Encode rows, and say how much of each is known.
+    def read(self, table: pd.DataFrame) -> Entries:
+        """Take the entries of the features out of a table.
 
         Parameters
         ----------
@@ -93,22 +114,31 @@ class TableEncoder:
 
         Returns
         -------
-        X : ndarray of shape (n, n_encoded)
-            In double precision.
-        known : ndarray of shape (n,)
-            Share of the columns with an entry that says something: a number, or a category that
-            was there when the encoder was made.
+        Entries
+            The same for all encoders of the same columns.
         """
         table = as_table(table)
-        numbers, indicators = _numbers(table, self.columns), _indicators(table, self.columns)
-        # a row has one category of a column, or none
-        n_known = np.sum(~np.isnan(numbers), axis=1) + indicators.sum(axis=1)
-        X = _filled(numbers, indicators, self.fill)
+        return Entries(_numbers(table, self.columns), _indicators(table, self.columns))
+
+    def scale_entries(self, entries: Entries) -> np.ndarray:
+        """Fill gaps and scale.
+
+        Parameters
+        ----------
+        entries : Entries
+            Of the columns of this encoder.
+
+        Returns
+        -------
+        ndarray of shape (n, n_encoded)
+            In double precision.
+        """
+        X = _filled(*entries, self.fill)
         for step in self.scaling.split("-"):
             if step == "sqrt" and X.min(initial=0) < 0:
                 raise TableError(_negative(self.scaling))
             X = (X - self.center) / self.scale if step == "zscore" else STEPS[step](X)
-        return X, n_known / len(self.columns)
+        return X
 
 
 def fit_encoder(
