@@ -4,6 +4,7 @@ import csv
 import json
 import os
 import resource
+import shutil
 import signal
 import subprocess
 import sys
@@ -342,6 +343,34 @@ def small_files():
     yield
     resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     signal.signal(signal.SIGXFSZ, handler)
+
+
+@pytest.fixture
+def small_disk(tmp_path):
+    """A file system of 1 MB, where one may be mounted; the report has 5 MB."""
+    disk = tmp_path / "disk"
+    disk.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
+    if not shutil.which("mount") or subprocess.run(mount, capture_output=True).returncode:
+        pytest.skip("this user may not mount a file system")
+    yield disk
+    subprocess.run(["umount", str(disk)], check=True)
+
+
+@pytest.mark.slow
+def test_a_disk_that_is_full_indeed(first, small_disk):
+    folder, *_ = first
+    paths = str(folder / "source.csv"), str(folder / "target.csv")
+    command = [*COMMAND, *paths, "--label", "class", "-q", "-o", str(small_disk / "out")]
+    for options in ([], ["--force"]):
+        ended = subprocess.run([*command, *options], capture_output=True, text=True, env=SINGLE)
+        assert ended.returncode == 1
+        assert "No space left on device" in ended.stderr
+        assert ended.stderr.count("\n") == 1
+        left = [each.read_text() for each in small_disk.rglob("*") if each.is_file()]
+        assert left == (["old"] if options else [])
+        (small_disk / "out").mkdir(exist_ok=True)
+        (small_disk / "out" / "predictions.csv").write_text("old")
 
 
 def test_a_full_disk_leaves_the_old_results_whole(first, tmp_path, small_files):

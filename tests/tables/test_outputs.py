@@ -168,6 +168,13 @@ def test_selection_reports_every_criterion_of_every_setting(tmp_path):
     assert "(chosen)" in page
 
 
+def test_a_choice_that_knew_the_labels_is_called_so(tmp_path):
+    paths = write_csv(tmp_path, TABLES, TABLES.labelled(12))
+    for select in (True, False):
+        said = adapt_files(*paths, label="class", select=select, n_components=2).warnings
+        assert any("fits that had all target labels" in each for each in said) is select
+
+
 def test_stages_and_steps_are_told(job):
     assert TOLD["stages"][0] == "reading"
     assert TOLD["stages"][-2:] == ["labelling", "comparing"]

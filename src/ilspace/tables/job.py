@@ -206,6 +206,11 @@ def adapt_files(
             on_step=tell.on_count,
         )
     notes += _cautions(model, y)
+    if select and yt is not None:
+        notes.append(
+            "Settings were chosen by fits that had all target labels; the comparison hides labels "
+            "only from fits with the chosen one."
+        )
     said = (
         *notes,
         *(
