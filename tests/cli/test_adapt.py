@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from rich.progress import Progress
-from tables.small_tables import NUMBERS, small_tables, write_csv
+from tables.small_tables import NUMBERS, PREDICTED, small_tables, write_csv
 from typer.testing import CliRunner
 
 from ilspace import TableClassifier
@@ -57,15 +57,7 @@ def first(tmp_path_factory):
 
 def test_labels_are_those_of_the_library(first):
     _, _, rows = first
-    assert list(rows[0]) == [
-        "sample",
-        "label",
-        "probability",
-        "distance",
-        "trusted",
-        "doubts",
-        "unadapted",
-    ]
+    assert list(rows[0]) == ["sample", *PREDICTED]
     assert [each["sample"] for each in rows] == TABLES.target["sample"].tolist()
     assert [each["label"] for each in rows] == library_labels(TABLES.source, TABLES.target)
 

@@ -11,7 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from rich.progress import Progress
-from tables.small_tables import NUMBERS, small_tables
+from tables.small_tables import NUMBERS, PREDICTED, small_tables
 from typer.testing import CliRunner
 
 from ilspace import ILSClassifier, TableClassifier
@@ -51,15 +51,7 @@ def printed(folder):
 
 def test_labels_are_those_of_the_library(printed):
     rows, wanted = rows_of(printed), expected()
-    assert list(rows[0]) == [
-        "sample",
-        "label",
-        "probability",
-        "distance",
-        "trusted",
-        "doubts",
-        "unadapted",
-    ]
+    assert list(rows[0]) == ["sample", *PREDICTED]
     assert [each["sample"] for each in rows] == FURTHER["sample"].tolist()
     assert [each["label"] for each in rows] == wanted["label"].tolist()
     assert [each["trusted"] for each in rows] == wanted["trusted"].astype(str).tolist()

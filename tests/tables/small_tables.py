@@ -8,6 +8,7 @@ from adapters.shifted import shifted
 
 NUMBERS = ("height", "width", "depth", "weight")
 COLOURS = ("red", "green", "blå")
+PREDICTED = ("label", "probability", "distance", "trusted", "doubts", "unadapted")
 
 
 class SmallTables(NamedTuple):

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from tables.small_tables import small_tables, write_csv
+from tables.small_tables import PREDICTED, small_tables, write_csv
 
 import ilspace
 from ilspace.selection import CRITERIA
@@ -42,15 +42,7 @@ def test_files(job):
     ]
     assert json.loads((folder / "summary.json").read_text(encoding="utf-8")) == summary
     predictions = pd.read_csv(folder / "predictions.csv", dtype={"sample": str})
-    assert list(predictions) == [
-        "sample",
-        "label",
-        "probability",
-        "distance",
-        "trusted",
-        "doubts",
-        "unadapted",
-    ]
+    assert list(predictions) == ["sample", *PREDICTED]
     assert predictions["sample"].tolist() == TABLES.target["sample"].tolist()  # 00000, 00001, …
     again = ilspace.load(folder / "model.safetensors")
     assert again.predict(TABLES.target).tolist() == predictions["label"].tolist()

@@ -15,10 +15,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.neighbors import KNeighborsClassifier
 from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
 from ilspace.adapters import ILSClassifier
+from ilspace.baselines import Pooled, SourceOnly, TargetOnly
 from ilspace.datasets import Domain, load_digit_pair, preprocess
 from ilspace.datasets.digits import pool_mnist
 from ilspace.optimizers import Solution
@@ -386,35 +386,30 @@ def _load() -> dict[tuple[str, bool], Domain]:
 
 def _adapt(source: Domain, target: Domain, parts: Parts, **parameters) -> tuple[Solution, Latent]:
     """How an optimization ended, and where it sent the rows."""
-    seen = np.concatenate([parts.labelled, parts.unlabelled])
-    labels = np.concatenate([target.y[parts.labelled], np.full(len(parts.unlabelled), -1)])
-    rows, classes = source.X[parts.source], source.y[parts.source]
+    rows, classes, *_ = given = _given(source, target, parts)
     new_rows, new_classes = target.X[parts.new], target.y[parts.new]
     model = ILSClassifier(**parameters)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)  # the report counts them
-        model.fit(rows, classes, target.X[seen], labels)
+        model.fit(*given)
     accuracy = 100.0 * model.score(new_rows, new_classes)
     latent = model.transform(rows, "source"), model.transform(new_rows)
     return model.solution_, Latent(*latent, classes, new_classes, accuracy)
 
 
+def _given(source: Domain, target: Domain, parts: Parts) -> tuple[np.ndarray, ...]:
+    """What fit is allowed to see: rows and labels of both domains, -1 for rows without one."""
+    seen = np.concatenate([parts.labelled, parts.unlabelled])
+    labels = np.concatenate([target.y[parts.labelled], np.full(len(parts.unlabelled), -1)])
+    return source.X[parts.source], source.y[parts.source], target.X[seen], labels
+
+
 def _baselines(source: Domain, target: Domain, parts: Parts) -> dict[str, float]:
     """Accuracies of the nearest-neighbour rule on raw rows, where the columns allow it."""
-    labelled = {
-        NO_ADAPTATION: ((source, parts.source),),
-        TARGET_ONLY: ((target, parts.labelled),),
-        POOLED: ((source, parts.source), (target, parts.labelled)),
-    }
+    methods = {NO_ADAPTATION: SourceOnly(), TARGET_ONLY: TargetOnly(), POOLED: Pooled()}
     if not len(parts.labelled):
-        del labelled[TARGET_ONLY], labelled[POOLED]
+        del methods[TARGET_ONLY], methods[POOLED]
     if source.n_features != target.n_features:
-        del labelled[NO_ADAPTATION], labelled[POOLED]
-    accuracies = {}
-    for method, taken in labelled.items():
-        rule = KNeighborsClassifier(n_neighbors=1).fit(
-            np.concatenate([domain.X[rows] for domain, rows in taken]),
-            np.concatenate([domain.y[rows] for domain, rows in taken]),
-        )
-        accuracies[method] = 100.0 * float(rule.score(target.X[parts.new], target.y[parts.new]))
-    return accuracies
+        del methods[NO_ADAPTATION], methods[POOLED]
+    given, new = _given(source, target, parts), (target.X[parts.new], target.y[parts.new])
+    return {name: 100.0 * each.fit(*given).score(*new) for name, each in methods.items()}
