@@ -13,9 +13,9 @@ import matplotlib as mpl
 sys.path.insert(0, str(Path(__file__).parent / "_ext"))
 mpl.use("agg")
 
-import reading_order  # noqa: E402
+import reading_order
 
-import ilspace  # noqa: E402
+import ilspace
 
 project = "ilspace"
 author = copyright = "ilspace developers"

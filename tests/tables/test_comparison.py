@@ -64,13 +64,31 @@ def test_simple_classifiers_are_nearest_neighbours_there_and_back(unlabelled):
 
 
 @pytest.mark.filterwarnings("ignore:self.within_class_std_dev_ has")
-def test_not_adapted_is_the_rule_of_the_column_unadapted():
-    yt = labels(15)
+@pytest.mark.parametrize("has_all_classes", [True, False])
+def test_not_adapted_is_the_rule_of_the_column_unadapted(has_all_classes):
+    yt = labels(24)
+    if not has_all_classes:
+        yt[TABLES.truth == "ant"] = None
     model, met = compared(yt)
-    rule = NearestCentroid().fit(model.encode(X, "source"), Y)
-    said = rule.predict(model.source_encoder_.encode(XT)[:15])
-    assert met.scores[NOT_ADAPTED] == pytest.approx(np.mean(said == TABLES.truth[:15]))
-    assert TableClassifier().fit(X, Y, XT).label_rows(XT)["unadapted"][:15].tolist() == list(said)
+    known = np.flatnonzero([each is not None for each in yt])
+    source, target = model.encode(X, "source"), model.encode(XT)
+    column = model.label_rows(XT)["unadapted"].to_numpy()
+    assert model.asks_target_labels_ is has_all_classes
+    if not has_all_classes:
+        said = NearestCentroid().fit(source, Y).predict(model.source_encoder_.encode(XT))
+        assert column.tolist() == said.tolist()
+        assert met.scores[NOT_ADAPTED] == pytest.approx(np.mean(said[known] == yt[known]))
+        return
+    rule = NearestCentroid().fit(target[known], yt[known].astype(str))
+    assert column.tolist() == rule.predict(target).tolist()
+    fold = np.empty(len(known), int)
+    fold[np.argsort(yt[known].astype(str), kind="stable")] = np.arange(len(known)) % 5
+    right = 0
+    for each in range(5):
+        given, hidden = known[fold != each], known[fold == each]
+        rule = NearestCentroid().fit(target[given], yt[given].astype(str))
+        right += np.sum(rule.predict(target[hidden]) == yt[hidden])
+    assert met.scores[NOT_ADAPTED] == pytest.approx(right / len(known))
 
 
 def test_with_target_labels_each_row_is_judged_without_its_own():
@@ -119,7 +137,7 @@ def test_different_columns(n_labelled):
     other = XT[["depth", "weight"]].set_axis(["p", "q"], axis=1)
     _, met = compared(labels(n_labelled), target=other)
     if n_labelled == 12:
-        assert list(met.scores) == [ADAPTED, TARGET_ALONE]
+        assert list(met.scores) == [ADAPTED, NOT_ADAPTED, TARGET_ALONE]
     else:
         assert (met.judged_by, met.scores, met.helps) == ("nothing", {}, None)
         assert met.verdict.startswith("Nothing to compare with: the tables share no columns")

@@ -135,12 +135,12 @@ def compare(
     by_labels = len(labelled) >= FEWEST_LABELS
     if not by_labels and (flaw := _no_circle(model.plan_.are_shared, y)):
         return Comparison("nothing", 0, {}, None, f"Nothing to compare with: {flaw}. {_ADVICE}")
-    candidates = _candidates(model, source, target, len(labelled) > 0)
+    candidates = _candidates(model, source, target, by_labels)
     right: dict[str, np.ndarray] = {}
     for done, (name, each) in enumerate(candidates.items()):
         if yt is not None and by_labels:
             right[name] = _held_out_in_turn(each, y, yt)
-        elif name not in (POOLED, TARGET_ALONE):
+        else:
             right[name] = _circular(each, y)
         if on_step is not None:
             on_step(done + 1, len(candidates))
@@ -167,18 +167,22 @@ def _some_of_each_class(y: np.ndarray) -> np.ndarray:
     return np.sort(order[np.union1d(_evenly(len(y)), always)])
 
 
-def _candidates(model, source, target, has_labels: bool) -> dict[str, _Candidate]:
+def _candidates(model, source, target, by_labels: bool) -> dict[str, _Candidate]:
+    """The adapted classifier and its rivals; those that learn from target labels only if asked."""
     own = model.encode(source, "source"), model.encode(target, "target")
     candidates = {ADAPTED: _Candidate(clone(model.estimator_), *own)}
+    rule = NearestMeanClassifier()
+    if by_labels and model.asks_target_labels_:  # as the column unadapted has it
+        candidates[NOT_ADAPTED] = _Candidate(TargetOnly(rule), *own)
     if model.plan_.are_shared:
         # what one would do who takes both tables for one: the source's means and scales for all
         unaware = own[0], model.source_encoder_.encode(target)
-        candidates[NOT_ADAPTED] = _Candidate(SourceOnly(NearestMeanClassifier()), *unaware)
+        candidates.setdefault(NOT_ADAPTED, _Candidate(SourceOnly(rule), *unaware))
         candidates[NEIGHBOURS] = _Candidate(SourceOnly(), *unaware)
         candidates[SCALED] = _Candidate(SourceOnly(), *own)
-    if has_labels:
-        if model.plan_.are_shared:
+        if by_labels:
             candidates[POOLED] = _Candidate(Pooled(), *own)
+    if by_labels:
         candidates[TARGET_ALONE] = _Candidate(TargetOnly(), *own)
     return candidates
 
