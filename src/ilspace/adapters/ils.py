@@ -122,7 +122,7 @@ class ILSTransformer(Incremental, Persistent):
     patience : int, default=3
         Iterations that `tol` looks back over.
     reduce : bool, default=True
-        Whether to optimise in the span of the rows. The result is the same, sooner.
+        Whether to optimise in the span of the rows, where that pays. The result is the same.
     random_state : int, RandomState instance, Generator or None, default=None
         Draws the dissimilar pairs of ``pairs="sampled"`` and the blocks of the stochastic
         solvers; nothing else is random.
