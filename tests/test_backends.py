@@ -12,13 +12,16 @@ from problems import ils_case, orthonormal, positive_definite
 
 from ilspace.backend import (
     array_namespace,
+    cholesky_frame,
     identity,
     is_foreign,
+    is_linalg_error,
     like,
-    logdet,
+    logdet_and_inverse,
     on_host,
     principal_axes,
     spectral_map,
+    symmetric_exponential,
     symmetric_part,
     to_numpy,
 )
@@ -130,13 +133,34 @@ def test_linear_algebra(library, dtype):
     a, g = 2 * positive_definite(rng, 5, 50.0), rng.standard_normal((5, 5))
     met, raw, tol = library.make(a, dtype), library.make(g, dtype), TOLERANCES[dtype]
     library.assert_equal(symmetric_part(raw), symmetric_part(g), tol, dtype)
-    library.assert_equal(logdet(met), np.asarray(np.log(np.linalg.det(a))), tol, dtype)
+    other = library.make(a + np.eye(5), dtype)
+    for (size, inverse), b in zip(logdet_and_inverse(met, other), (a, a + np.eye(5)), strict=True):
+        library.assert_equal(size, np.asarray(np.log(np.linalg.det(b))), tol, dtype)
+        library.assert_equal(inverse, np.linalg.inv(b), tol, dtype)
+    framed, unframed = cholesky_frame(met)
+    library.assert_equal(framed, np.linalg.cholesky(a), tol, dtype)
+    library.assert_equal(unframed @ framed, np.eye(5), tol, dtype)
     library.assert_equal(identity(3, met), np.eye(3), tol, dtype)
     root = spectral_map(met, array_namespace(met).sqrt)
     library.assert_equal(root @ root, a, tol, dtype)
-    outside = logdet(library.make(np.diag([1.0, -2.0]), dtype))
-    library.assert_ours(outside, dtype)
-    assert np.isnan(library.home(outside))
+    outside = library.make(np.diag([1.0, -2.0]), dtype)
+    [(size, _)] = logdet_and_inverse(outside)
+    library.assert_ours(size, dtype)
+    assert np.isnan(library.home(size))
+    with pytest.raises(Exception, match="definite") as refusal:
+        cholesky_frame(outside)
+    assert is_linalg_error(refusal.value)
+
+
+@pytest.mark.parametrize("size", [0.0, 0.1, 1.0, 12.0])
+def test_symmetric_exponential(library, dtype, size):
+    # eigenvalues from -size to size, around the bounds where the algorithms change their order
+    turned = np.linalg.qr(np.random.default_rng(3).standard_normal((5, 5)))[0]
+    values = np.linspace(-size, size, 5)
+    wanted = (turned * np.exp(values)) @ turned.T
+    met = symmetric_exponential(library.make((turned * values) @ turned.T, dtype))
+    largest = float(np.exp(size))
+    library.assert_equal(met / largest, wanted / largest, TOLERANCES[dtype], dtype)
 
 
 @pytest.mark.parametrize("n_axes", [None, 3])

@@ -82,10 +82,14 @@ class PairSum(NamedTuple):
 
 
 class Hinge(Protocol):
-    """A function of a pair's margin violation, elementwise: values and slopes."""
+    """A loss of a pair's margin violation."""
 
     def __call__(self, violation: Array) -> tuple[Array, Array]:
-        """Evaluate at every entry of `violation`."""
+        """Values and slopes at every entry of `violation`."""
+        ...
+
+    def weighted_sum(self, excess: Array, weights: Array, pulls: Array) -> tuple[Array, Array]:
+        """Weighted sum over a matrix of pairs, and its slopes in their squared distances."""
         ...
 
 

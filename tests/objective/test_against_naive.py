@@ -106,19 +106,20 @@ def test_scale_of_the_weights_does_not_matter_below_one(engine):
 
 
 def test_similar_and_dissimilar_pairs_are_in_balance():
-    # a hinge of constant loss adds up the weights; with a sign, the difference of the two kinds
+    # a hinge of constant loss adds up the weights, or those of similar pairs
     latent, codes, metric = pair_problem(4, n=20)
     pairs = AllPairs(codes, reference=latent, tile=6)
 
-    def weight(violation):
-        return np.ones_like(violation), np.zeros_like(violation)
+    class Everyone:
+        def weighted_sum(self, excess, weights, pulls):
+            return np.sum(weights), np.zeros_like(excess)
 
-    assert float(pairs.sum(weight, latent, metric).value) == pytest.approx(1.0, rel=1e-12)
+    class Similar:
+        def weighted_sum(self, excess, weights, pulls):
+            return np.sum(weights, where=pulls > 0), np.zeros_like(excess)
 
-    def similar(violation):  # all rows at one place: d = 0, violation = -y
-        return np.where(violation < 0, 1.0, 0.0), np.zeros_like(violation)
-
-    assert float(pairs.sum(similar, 0 * latent, metric).value) == pytest.approx(0.5, rel=1e-12)
+    assert float(pairs.sum(Everyone(), latent, metric).value) == pytest.approx(1.0, rel=1e-12)
+    assert float(pairs.sum(Similar(), latent, metric).value) == pytest.approx(0.5, rel=1e-12)
 
 
 @pytest.mark.parametrize("tile", [4, 64])

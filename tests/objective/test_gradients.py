@@ -70,6 +70,18 @@ def test_smooth_hinge_far_out_is_the_hinge_without_overflow():
     np.testing.assert_allclose(slopes, [0, 0, 0.5, 1, 1], atol=1e-300)
 
 
+@pytest.mark.parametrize("beta", [0.3, 50.0])
+def test_weighted_sum_is_the_sum_of_the_losses(beta):
+    rng = np.random.default_rng(0)
+    excess = rng.normal(scale=[[0.01], [1.0], [100.0], [1e6]], size=(4, 50))
+    signs, weights = rng.choice([-1.0, 1.0], (4, 50)), rng.uniform(size=(4, 50))
+    hinge = SmoothHinge(beta)
+    losses, slopes = hinge(signs * excess)
+    value, forces = hinge.weighted_sum(excess, weights, signs * weights / 2)
+    assert float(value) == pytest.approx(np.sum(weights * losses), rel=1e-14)
+    np.testing.assert_allclose(forces, signs * weights * slopes, atol=1e-15)
+
+
 @pytest.mark.parametrize("weighted", [False, True])
 @pytest.mark.parametrize("engine", ["sampled", "sampled-slack", "tile", "tiles"])
 def test_pair_sum(engine, weighted):

@@ -5,8 +5,9 @@ import pytest
 
 from ilspace.objective import SmoothHinge
 from ilspace.pairs import AllPairs, pair_statistics
-from ilspace.pairs.rectangles import BlockOfRows, pair_shares, rectangle_sum
+from ilspace.pairs.rectangles import BlockOfRows, rectangle_sum
 from ilspace.pairs.scatter import class_scatter, scatter_statistics
+from ilspace.pairs.weights import pair_shares
 
 
 def problem(n, p=4, n_classes=3, seed=0):
@@ -21,7 +22,7 @@ def test_pieces_give_the_sum_over_all_pairs(n, cuts):
     hinge = SmoothHinge(1.3)
     expected = AllPairs(codes, reference=latent).sum(hinge, latent, metric)
 
-    shares = pair_shares(np.bincount(codes))
+    shares = pair_shares(codes, np.ones(n))
     bounds = [0, *cuts, n]
     pieces = [slice(a, b) for a, b in zip(bounds[:-1], bounds[1:], strict=True)]
     blocks = [BlockOfRows(latent[s], latent[s] @ metric, codes[s]) for s in pieces]
@@ -43,7 +44,9 @@ def test_pieces_give_the_sum_over_all_pairs(n, cuts):
 @pytest.mark.parametrize("codes", [[0, 0, 1, 2, 2, 2], [0, 0, 0], [0, 1, 2]])
 def test_each_kind_of_pairs_weighs_one_half(codes):
     codes = np.array(codes)
-    similar, dissimilar = pair_shares(np.bincount(codes))
+    similar, dissimilar = shares = pair_shares(codes, np.ones(len(codes)))
+    counts = np.bincount(codes)
+    assert pair_shares(np.arange(len(counts)), counts) == pytest.approx(shares)
     first, second = np.triu_indices(len(codes), 1)
     n_similar = np.sum(codes[first] == codes[second])
     n_dissimilar = len(first) - n_similar

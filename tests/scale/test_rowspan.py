@@ -294,7 +294,8 @@ def shared_start_problem(
 @pytest.mark.parametrize("shrinkage", [0.0, 0.1])
 @pytest.mark.parametrize("retraction", ["qr", "polar"])
 def test_reduction_is_the_full_run_in_fewer_numbers(retraction, shrinkage, supervised, leading):
-    stop = {"tol": 0.0, "gradient_tol": 0.0, "max_iter": 30}
+    # every iteration doubles what rounding does: the two are told apart after 20 of them, not later
+    stop = {"tol": 0.0, "gradient_tol": 0.0, "max_iter": 20}
     runs = []
     for reduce in (True, False):
         spaces, problem, start = shared_start_problem(
@@ -309,14 +310,14 @@ def test_reduction_is_the_full_run_in_fewer_numbers(retraction, shrinkage, super
         lifted = [space.lift(each) for space, each in zip(spaces, projections, strict=True)]
         runs.append((solution, [*lifted, metric]))
     (short, small), (long, large) = runs
-    assert short.n_iter == long.n_iter == 30
+    assert short.n_iter == long.n_iter == 20
     assert np.shape(short.point[0])[0] < np.shape(long.point[0])[0] == 60
     assert np.shape(short.point[1])[0] == (4 if leading else 49)
     assert short.history[-1].value < short.history[0].value - 1e-3
     values = [each.value for each in long.history]
     assert [each.value for each in short.history] == pytest.approx(values, rel=1e-8)
     for met, wanted in zip(small, large, strict=True):
-        np.testing.assert_allclose(met, wanted, atol=1e-8)
+        np.testing.assert_allclose(met, wanted, rtol=0, atol=2e-9)
 
 
 @pytest.mark.parametrize("error", [0.0, 1e-12, 1e-9, 1e-3, 0.5])

@@ -11,7 +11,8 @@ import numpy as np
 from ilspace._typing import Hinge
 from ilspace.adapters.distant_pieces import Piece, coordinates
 from ilspace.pairs import PairStatistics
-from ilspace.pairs.rectangles import BlockOfRows, RectangleSum, pair_shares, rectangle_sum
+from ilspace.pairs.rectangles import BlockOfRows, RectangleSum, rectangle_sum
+from ilspace.pairs.weights import pair_shares
 from ilspace.pairs.scatter import class_scatter, scatter_statistics
 from ilspace.scale import RowSpace
 from ilspace.scale.dask_rows import add_up, tree
@@ -147,7 +148,8 @@ class PairsOnWorkers:
         from dask.delayed import delayed
 
         project, compare, pull = delayed(project_piece), delayed(rectangle_sum), delayed(pull_back)
-        shares = pair_shares(np.sum(self.rows.class_counts, axis=0))
+        counts = np.sum(self.rows.class_counts, axis=0)
+        shares = pair_shares(np.arange(len(counts)), counts.astype(np.float64))
         metric_there = delayed(metric, traverse=False)
         pieces, blocks, owners = [], [], []
         for owner, domain in enumerate(self.rows.pieces):

@@ -1,13 +1,14 @@
 """Level 0: the only place that knows array libraries exist."""
 
 from ilspace.backend.linalg import (
+    cholesky_frame,
     dot,
     identity,
-    inverse,
     is_linalg_error,
-    logdet,
+    logdet_and_inverse,
     principal_axes,
     spectral_map,
+    symmetric_exponential,
     symmetric_part,
     upright,
 )
@@ -25,18 +26,19 @@ from ilspace.backend.threads import one_thread
 __all__ = [
     "array_namespace",
     "as_generator",
+    "cholesky_frame",
     "dot",
     "identity",
-    "inverse",
     "is_foreign",
     "is_linalg_error",
     "like",
-    "logdet",
+    "logdet_and_inverse",
     "on_host",
     "one_thread",
     "principal_axes",
     "spacing",
     "spectral_map",
+    "symmetric_exponential",
     "symmetric_part",
     "to_numpy",
     "upright",

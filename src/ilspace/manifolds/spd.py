@@ -6,7 +6,14 @@ from collections import deque
 from dataclasses import dataclass, field
 
 from ilspace._typing import Array
-from ilspace.backend import array_namespace, dot, inverse, spectral_map, symmetric_part
+from ilspace.backend import (
+    array_namespace,
+    cholesky_frame,
+    dot,
+    spectral_map,
+    symmetric_exponential,
+    symmetric_part,
+)
 
 
 @dataclass(frozen=True)
@@ -40,8 +47,7 @@ class SPD:
         for known, frame in self._frames:
             if known is x:
                 return frame
-        root = array_namespace(x).linalg.cholesky(x)
-        frame = root, inverse(root)
+        frame = cholesky_frame(x)
         self._frames.append((x, frame))
         return frame
 
@@ -68,7 +74,9 @@ class SPD:
         """Follow the geodesic, written in the Cholesky frame: it is the same for every root."""
         root, unroot = self._frame(x)
         seen = symmetric_part(unroot @ u @ unroot.mT)
-        return symmetric_part(root @ spectral_map(seen, array_namespace(x).exp) @ root.mT)
+        # the square of half the way: positive definite, whatever is lost to rounding
+        half = root @ symmetric_exponential(seen / 2)
+        return symmetric_part(half @ half.mT)
 
     def transport(self, x: Array, y: Array, u: Array) -> Array:
         """Change of Cholesky frame, an isometry."""

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from ilspace._typing import Array
-from ilspace.backend import array_namespace, dot, inverse, spectral_map, symmetric_part
+from ilspace.backend import array_namespace, cholesky_frame, dot, spectral_map, symmetric_part
 
 
 @dataclass(frozen=True)
@@ -58,8 +58,7 @@ class Stiefel:
         gram = moved.mT @ moved
         if self.retraction == "polar":
             return moved @ spectral_map(gram, lambda values: values**-0.5)
-        factor = array_namespace(x).linalg.cholesky(gram)
-        return moved @ inverse(factor).mT
+        return moved @ cholesky_frame(gram)[1].mT
 
     def transport(self, x: Array, y: Array, u: Array) -> Array:
         """Project onto the tangent space at `y`."""

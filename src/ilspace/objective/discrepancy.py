@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ilspace._typing import Array
-from ilspace.backend import array_namespace, inverse, logdet
+from ilspace.backend import logdet_and_inverse
 
 
 def stein_divergence(a: Array, b: Array, /) -> tuple[Array, Array, Array]:
@@ -25,12 +25,10 @@ def stein_divergence(a: Array, b: Array, /) -> tuple[Array, Array, Array]:
     gradient_a, gradient_b : array of shape (p, p)
         :math:`(A + B)^{-1} - \tfrac12 A^{-1}`, and the same for B.
     """
-    xp = array_namespace(a)
-    stack = xp.stack([(a + b) / 2, a, b])  # one call for three small matrices
-    sizes, inverses = logdet(stack), inverse(stack) / 2
-    joint = inverses[0, ...]
-    value = sizes[0] - (sizes[1] + sizes[2]) / 2
-    return value, joint - inverses[1, ...], joint - inverses[2, ...]
+    (joint, joint_inverse), *own = logdet_and_inverse((a + b) / 2, a, b)
+    value = joint - sum(size for size, _ in own) / 2
+    gradient_a, gradient_b = ((joint_inverse - inverse) / 2 for _, inverse in own)
+    return value, gradient_a, gradient_b
 
 
 def covariance_product(covariance: Array, projection: Array) -> Array:
@@ -82,4 +80,8 @@ def projected_discrepancy(
     value, source_slope, target_slope = stein_divergence(
         source_projection.mT @ source_spread, target_projection.mT @ target_spread
     )
-    return value / p, source_spread @ source_slope * (2 / p), target_spread @ target_slope * (2 / p)
+    return (
+        value / p,
+        source_spread @ (source_slope * (2 / p)),
+        target_spread @ (target_slope * (2 / p)),
+    )

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Protocol, runtime_checkable
+from functools import cached_property
+from typing import Protocol, cast, runtime_checkable
 
 from ilspace._typing import Array, Hinge, Pairs, Point
 from ilspace.backend import array_namespace
@@ -159,12 +160,17 @@ class ILSObjective:
         slack_gradient = slack_gradient + self.slack_weight * slope
         return value, (*gradients, metric_gradient, slack_gradient)
 
+    @cached_property
+    def _distant_pairs(self) -> DistantPairs | None:
+        """The pairs, if they are elsewhere; found out once, for it takes as long as a product."""
+        return self.pairs if isinstance(self.pairs, DistantPairs) else None
+
     def _pair_loss(
         self, projections: tuple[Array, ...], metric: Array, log_slack: Array | None
     ) -> tuple[Array, list[Array], Array, Array | None]:
         hinge = SmoothHinge(self.sharpness)
-        if isinstance(self.pairs, DistantPairs):
-            return *self.pairs.sum_projected(hinge, projections, metric=metric), None
+        if self._distant_pairs is not None:
+            return *self._distant_pairs.sum_projected(hinge, projections, metric=metric), None
         xp = array_namespace(metric)
         slack = None if log_slack is None else xp.exp(log_slack)
         blocks = [
@@ -172,7 +178,7 @@ class ILSObjective:
             for domain, projection in zip(self.domains, projections, strict=True)
         ]
         latent = blocks[0] if len(blocks) == 1 else xp.concat(blocks, axis=0)
-        total = self.pairs.sum(hinge, latent, metric, slack)
+        total = cast(Pairs, self.pairs).sum(hinge, latent, metric, slack)
         gradients, start = [], 0
         for domain in self.domains:
             stop = start + domain.rows.shape[0]

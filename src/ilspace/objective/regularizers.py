@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ilspace._typing import Array
-from ilspace.backend import array_namespace, dot, identity, inverse, logdet
+from ilspace.backend import array_namespace, dot, identity, logdet_and_inverse
 
 
 def metric_penalty(metric: Array) -> tuple[Array, Array]:
@@ -25,9 +25,10 @@ def metric_penalty(metric: Array) -> tuple[Array, Array]:
     """
     # the Stein divergence, without the determinant and the inverse of the identity
     p = metric.shape[0]
-    stack = array_namespace(metric).stack([(metric + identity(p, metric)) / 2, metric])
-    sizes, inverses = logdet(stack), inverse(stack) / 2
-    return (sizes[0] - sizes[1] / 2) / p, (inverses[0, ...] - inverses[1, ...]) / p
+    (joint, joint_inverse), (own, own_inverse) = logdet_and_inverse(
+        (metric + identity(p, metric)) / 2, metric
+    )
+    return (joint - own / 2) / p, (joint_inverse - own_inverse) / (2 * p)
 
 
 def slack_penalty(log_slack: Array) -> tuple[Array, Array]:

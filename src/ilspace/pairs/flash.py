@@ -12,7 +12,7 @@ import triton.language as tl
 
 from ilspace._typing import Array, Hinge, PairSum
 from ilspace.backend import like
-from ilspace.pairs.tiles import pair_totals
+from ilspace.pairs.weights import pair_shares
 
 _WIDEST_BLOCK = 128
 """Most columns of a block of rows that stays on the chip."""
@@ -142,10 +142,7 @@ class FlashPairs:
         self, codes: np.ndarray, weights: np.ndarray | None = None, *, reference: Array
     ) -> None:
         host = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
-        similar, dissimilar = pair_totals(codes, host)
-        shares = 1 / max(1, (similar > 0) + (dissimilar > 0))
-        self._similar = shares / similar if similar > 0 else 0.0
-        self._dissimilar = shares / dissimilar if dissimilar > 0 else 0.0
+        self._similar, self._dissimilar = pair_shares(codes, host)
         n_padded = triton.cdiv(len(codes), 64) * 64
         padded = np.full(n_padded, -2, dtype=np.int32)
         padded[: len(codes)] = codes

@@ -7,12 +7,16 @@ from typing import NamedTuple
 import numpy as np
 
 from ilspace._typing import Hinge
-from ilspace.pairs.tiles import pair_totals
+from ilspace.pairs.tiles import excess_factors
+from ilspace.pairs.weights import pair_weights
 
 _TILE = 64
 """Rows and columns whose distances are held at once. Dask's workers give free memory back to the
 system from 64 KiB on, and larger tiles, though faster elsewhere, would be fetched anew each time:
 with 128 the sum takes more than twice as long there."""
+
+_NO_PAIR = np.zeros((1, 1))
+"""What a row weighs as its own partner."""
 
 
 class BlockOfRows(NamedTuple):
@@ -55,29 +59,6 @@ class RectangleSum(NamedTuple):
     columns: np.ndarray | None
 
 
-def pair_shares(class_counts: np.ndarray) -> tuple[float, float]:
-    """Weight of one similar and of one dissimilar pair, where each kind together weighs one half.
-
-    Parameters
-    ----------
-    class_counts : ndarray of shape (n_classes,)
-        Labelled rows of each class.
-
-    Returns
-    -------
-    similar, dissimilar : float
-        The weights; where one kind is missing the other takes the whole weight.
-    """
-    # a class of n rows has as many pairs as one row that stands for n
-    counts = np.asarray(class_counts, dtype=np.float64)
-    similar, dissimilar = pair_totals(np.arange(len(counts)), counts)
-    share = 1 / max(1, (similar > 0) + (dissimilar > 0))
-    return (
-        share / similar if similar > 0 else 0.0,
-        share / dissimilar if dissimilar > 0 else 0.0,
-    )
-
-
 def rectangle_sum(
     rows: BlockOfRows, columns: BlockOfRows | None, *, hinge: Hinge, shares: tuple[float, float]
 ) -> RectangleSum:
@@ -101,8 +82,8 @@ def rectangle_sum(
     """
     alone = columns is None
     other = rows if columns is None else columns
-    left, upright = _sides(rows)
-    right = upright if alone else _sides(other)[1]
+    left, upright = excess_factors(rows.latent, rows.stretched)
+    right = upright if alone else excess_factors(other.latent, other.stretched)[1]
     width = rows.latent.shape[1] + 1
     value = 0.0
     of_rows = np.zeros((len(rows.codes), width))
@@ -111,27 +92,19 @@ def rectangle_sum(
         here = slice(top, top + _TILE)
         for first in range(top if alone else 0, len(other.codes), _TILE):
             there = slice(first, first + _TILE)
-            similar = rows.codes[here, None] == other.codes[None, there]
-            signs = np.where(similar, 1.0, -1.0)
-            weights = np.where(similar, *shares)
             on_diagonal = alone and first == top
-            if on_diagonal:  # a row makes no pair with itself
-                np.fill_diagonal(weights, 0.0)
-            losses, slopes = hinge(signs * (left[here] @ right[there].T))
-            slopes = signs * weights * slopes
-            part = float(np.vdot(losses, weights))
+            weights, pulls = pair_weights(
+                rows.codes[here],
+                other.codes[there],
+                shares,
+                reference=left,
+                diagonal=_NO_PAIR if on_diagonal else None,
+            )
+            part, slopes = hinge.weighted_sum(left[here] @ right[there].T, weights, pulls)
             of_rows[here] += slopes @ right[there, :width]
             if on_diagonal:  # both halves are there, and each unordered pair twice
-                value += part / 2
+                value += float(part) / 2
             else:
-                value += part
+                value += float(part)
                 of_columns[there] += slopes.T @ upright[here, :width]
     return RectangleSum(value, of_rows, None if alone else of_columns)
-
-
-def _sides(block: BlockOfRows) -> tuple[np.ndarray, np.ndarray]:
-    """Factors whose product is d - 1 = |z_i|² + |z_j|² - 1 - 2 z_i·z_j in the metric."""
-    norms = np.sum(block.stretched * block.latent, axis=1, keepdims=True)
-    ones = np.ones_like(norms)
-    left = np.concatenate([-2 * block.stretched, norms - 1, ones], axis=1)
-    return left, np.concatenate([block.latent, ones, norms], axis=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ilspace.pairs.statistics import PairStatistics
-from ilspace.pairs.tiles import pair_totals
+from ilspace.pairs.weights import pair_totals
 
 
 def class_scatter(

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ilspace.pairs.tiles import pair_totals
+from ilspace.pairs.weights import pair_totals
 
 
 class PairStatistics(NamedTuple):

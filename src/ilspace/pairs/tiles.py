@@ -7,35 +7,36 @@ from contextlib import nullcontext
 import numpy as np
 
 from ilspace._typing import Array, Hinge, PairSum
-from ilspace.backend import array_namespace, dot, identity, like, one_thread
+from ilspace.backend import array_namespace, like, one_thread
+from ilspace.pairs.weights import PairWeights, pair_shares, pair_weights
 
 _MOST_ROWS_KEPT = 1024
-"""Up to so many rows the signs and weights of all tiles are kept, in 24 MiB at most."""
+"""Up to so many rows the weights of all tiles are kept, in 16 MiB at most."""
 
 
-def pair_totals(codes: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
-    """Total weight of the similar and of the dissimilar unordered pairs.
+def excess_factors(latent: Array, stretched: Array) -> tuple[Array, Array]:
+    r"""Two matrices whose product is by how much the squared distances of rows exceed 1.
 
-    A pair of two rows weighs the product of their weights. A row of weight w > 1 stands for w
-    rows, hence for w (w - 1) / 2 pairs of equal rows too.
+    .. math:: d_{ij} - 1 = \|z_i\|_M^2 + \|z_j\|_M^2 - 1 - 2 z_i^\top Mz_j
 
     Parameters
     ----------
-    codes : ndarray of shape (n,)
-        Class of each row, from 0.
-    weights : ndarray of shape (n,)
-        Weight of each row.
+    latent : array of shape (n, p)
+        The rows Z.
+    stretched : array of shape (n, p)
+        ZM, with M the metric.
 
     Returns
     -------
-    similar, dissimilar : float
-        The totals.
+    left, right : array of shape (n, p + 2)
+        Factors; some rows of `left` with some of `right` give the pairs of these. The first p + 1
+        columns of `right` are Z and ones.
     """
-    by_class = np.bincount(codes, weights)
-    twins = np.sum(np.maximum(weights * (weights - 1), 0))
-    similar = (np.sum(by_class**2) - np.sum(weights**2) + twins) / 2
-    dissimilar = (np.sum(by_class) ** 2 - np.sum(by_class**2)) / 2
-    return float(similar), float(dissimilar)
+    xp = array_namespace(latent)
+    norms = xp.vecdot(stretched, latent)[:, None]
+    ones = xp.ones_like(norms)
+    left = xp.concat([-2 * stretched, norms - 1, ones], axis=1)
+    return left, xp.concat([latent, ones, norms], axis=1)
 
 
 class AllPairs:
@@ -54,7 +55,7 @@ class AllPairs:
     reference : array
         Library, device and floating type to work in.
     tile : int, default=128
-        Rows and columns of a tile; a few of them should fit into a core's cache.
+        Most rows and columns of a tile; a few of them should fit into a core's cache.
     """
 
     def __init__(
@@ -66,20 +67,19 @@ class AllPairs:
         tile: int = 128,
     ) -> None:
         host = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
-        similar, dissimilar = pair_totals(codes, host)
-        # where one kind is missing the other takes the whole weight
-        shares = 1 / max(1, (similar > 0) + (dissimilar > 0))
-        self._similar = shares / similar if similar > 0 else 0.0
-        self._dissimilar = shares / dissimilar if dissimilar > 0 else 0.0
+        self._shares = pair_shares(codes, host)
         self._codes = like(codes, reference)
         self._weights = None if weights is None else like(host, reference)
-        self._twins = None if weights is None else like(np.maximum(host * (host - 1), 0), reference)
-        self._dtype = reference.dtype
+        # a row makes no pair with itself, but with the twins that its weight stands for
+        twins = self._shares[0] * np.maximum(host * (host - 1), 0)
+        self._twins = like(twins[:, None], reference)
+        self._reference = reference
         n = len(codes)
-        bounds = [(start, min(start + tile, n)) for start in range(0, n, tile)]
-        self._bounds = bounds
-        self._blocks = [(i, j) for i in range(len(bounds)) for j in range(i, len(bounds))]
-        # signs and weights do not change: where they are few, compute them once
+        n_tiles = -(-n // tile)
+        ends = [n * i // n_tiles for i in range(n_tiles + 1)] if n else [0]
+        self._bounds = [slice(*each) for each in zip(ends[:-1], ends[1:], strict=True)]
+        self._blocks = [(i, j) for i in range(n_tiles) for j in range(i, n_tiles)]
+        # weights do not change: where they are few, compute them once
         small = n <= _MOST_ROWS_KEPT
         self._kept = [self._tile(*block) for block in self._blocks] if small else None
 
@@ -119,46 +119,34 @@ class AllPairs:
 
     def _sum(self, hinge: Hinge, latent: Array, metric: Array) -> PairSum:
         xp = array_namespace(latent)
-        stretched = latent @ metric
-        norms = xp.sum(stretched * latent, axis=1, keepdims=True)
-        ones = xp.ones_like(norms)
-        # one product gives d - 1 = |z_i|² + |z_j|² - 1 - 2 z_i·z_j in the metric
-        left = xp.concat([-2 * stretched, norms - 1, ones], axis=1)
-        right = xp.concat([latent, ones, norms], axis=1)
-
-        total = xp.sum(norms[:0, 0])
-        # the products with the rows, and with ones: C Z and the degrees C 1
         p = latent.shape[1]
-        products = [right[start:stop, : p + 1] * 0 for start, stop in self._bounds]
+        left, right = excess_factors(latent, latent @ metric)
+        with_ones = right[:, : p + 1]
+        total = xp.sum(right[:0, 0])
+        product = xp.zeros_like(with_ones)  # C Z and the degrees C 1
         for position, (i, j) in enumerate(self._blocks):
-            rows, columns = slice(*self._bounds[i]), slice(*self._bounds[j])
-            signs, weights, forces = self._kept[position] if self._kept else self._tile(i, j)
-            losses, slopes = hinge(signs * (left[rows, :] @ right[columns, :].mT))
-            slopes = forces * slopes
-            part = dot(losses, weights)
-            products[i] = products[i] + slopes @ right[columns, : p + 1]
+            rows, columns = self._bounds[i], self._bounds[j]
+            weights, pulls = self._kept[position] if self._kept else self._tile(i, j)
+            excess = left[rows, :] @ right[columns, :].mT
+            part, slopes = hinge.weighted_sum(excess, weights, pulls)
+            product[rows, :] += slopes @ with_ones[columns, :]
             if i == j:  # both halves are there, and each unordered pair twice
                 total = total + part / 2
             else:
                 total = total + part
-                products[j] = products[j] + slopes.mT @ right[rows, : p + 1]
-        product = xp.concat(products, axis=0)
+                product[columns, :] += slopes.mT @ with_ones[rows, :]
         laplacian = product[:, p:] * latent - product[:, :p]
-        return PairSum(total, 2 * laplacian @ metric, latent.mT @ laplacian)
+        return PairSum(total, laplacian @ (2 * metric), latent.mT @ laplacian)
 
-    def _tile(self, i: int, j: int) -> tuple[Array, Array, Array]:
-        """Signs, weights and their products for the pairs of one block of rows with another."""
-        xp = array_namespace(self._codes)
-        rows, columns = slice(*self._bounds[i]), slice(*self._bounds[j])
-        same = self._codes[rows][:, None] == self._codes[columns][None, :]
-        similar = xp.astype(same, self._dtype)
-        weights = self._similar * similar + self._dissimilar * (1 - similar)
-        if self._weights is not None:
-            weights = weights * self._weights[rows][:, None] * self._weights[columns][None, :]
-        if i == j:
-            # a row makes no pair with itself, but with the twins that its weight stands for
-            diagonal = identity(similar.shape[0], similar)
-            twins = 0.0 if self._twins is None else self._twins[rows][:, None]
-            weights = weights * (1 - diagonal) + diagonal * twins * self._similar
-        signs = 2 * similar - 1
-        return signs, weights, signs * weights
+    def _tile(self, i: int, j: int) -> PairWeights:
+        """Weights of the pairs of one block of rows with another."""
+        rows, columns = self._bounds[i], self._bounds[j]
+        of_rows = self._weights
+        return pair_weights(
+            self._codes[rows],
+            self._codes[columns],
+            self._shares,
+            reference=self._reference,
+            row_weights=None if of_rows is None else (of_rows[rows], of_rows[columns]),
+            diagonal=self._twins[rows, :] if i == j else None,
+        )

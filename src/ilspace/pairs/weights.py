@@ -1,0 +1,117 @@
+"""What each pair weighs: similar and dissimilar ones in balance."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ilspace._typing import Array
+from ilspace.backend import array_namespace, identity
+
+
+def pair_totals(codes: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    """Total weight of the similar and of the dissimilar unordered pairs.
+
+    A pair of two rows weighs the product of their weights. A row of weight w > 1 stands for w
+    rows, hence for w (w - 1) / 2 pairs of equal rows too.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+        Class of each row, from 0.
+    weights : ndarray of shape (n,)
+        Weight of each row.
+
+    Returns
+    -------
+    similar, dissimilar : float
+        The totals.
+    """
+    by_class = np.bincount(codes, weights)
+    twins = np.sum(np.maximum(weights * (weights - 1), 0))
+    similar = (np.sum(by_class**2) - np.sum(weights**2) + twins) / 2
+    dissimilar = (np.sum(by_class) ** 2 - np.sum(by_class**2)) / 2
+    return float(similar), float(dissimilar)
+
+
+def pair_shares(codes: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+    """Weight of a similar and of a dissimilar pair, where each kind together weighs one half.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+        Class of each row, from 0; or each class once.
+    weights : ndarray of shape (n,)
+        Weight of each row; or the number of rows of each class, which makes as many pairs.
+
+    Returns
+    -------
+    similar, dissimilar : float
+        The weights; where one kind is missing the other takes the whole weight.
+    """
+    similar, dissimilar = pair_totals(codes, weights)
+    share = 1 / max(1, (similar > 0) + (dissimilar > 0))
+    return (
+        share / similar if similar > 0 else 0.0,
+        share / dissimilar if dissimilar > 0 else 0.0,
+    )
+
+
+class PairWeights(NamedTuple):
+    r"""Weights of the pairs of some rows with others, and the way each pair pulls.
+
+    Attributes
+    ----------
+    weights : array of shape (n, m)
+        :math:`w_{ij}`.
+    pulls : array of shape (n, m)
+        :math:`y_{ij}w_{ij}/2`: half the weight, negative for dissimilar pairs.
+    """
+
+    weights: Array
+    pulls: Array
+
+
+def pair_weights(
+    codes: Array,
+    others: Array,
+    shares: tuple[float, float],
+    *,
+    reference: Array,
+    row_weights: tuple[Array, Array] | None = None,
+    diagonal: Array | None = None,
+) -> PairWeights:
+    """Weigh the pairs of some rows with others.
+
+    Parameters
+    ----------
+    codes, others : array of shape (n,) and (m,)
+        Their classes.
+    shares : tuple of float
+        Weights of a similar and of a dissimilar pair of rows of weight 1.
+    reference : array
+        Floating type to work in.
+    row_weights : tuple of array, shapes (n,) and (m,), optional
+        Weights of the rows on either side, 1 by default.
+    diagonal : array of shape (n, 1), optional
+        Weights of what would be pairs of a row with itself, where the rows on either side are the
+        same.
+
+    Returns
+    -------
+    PairWeights
+        One entry a pair.
+    """
+    xp = array_namespace(reference)
+    similar = xp.astype(codes[:, None] == others[None, :], reference.dtype)
+    weights = (shares[0] - shares[1]) * similar
+    weights += shares[1]
+    if row_weights is not None:
+        weights *= row_weights[0][:, None] * row_weights[1][None, :]
+    if diagonal is not None:
+        itself = identity(similar.shape[0], similar)
+        weights = weights * (1 - itself) + diagonal * itself
+    similar -= 0.5
+    similar *= weights
+    return PairWeights(weights, similar)
