@@ -88,7 +88,7 @@ class Hinge(Protocol):
         """Values and slopes at every entry of `violation`."""
         ...
 
-    def weighted_sum(self, excess: Array, weights: Array, pulls: Array) -> tuple[Array, Array]:
+    def weighted_sum(self, excess: Array, pulls: Array) -> tuple[Array, Array]:
         """Weighted sum over a matrix of pairs, and its slopes in their squared distances."""
         ...
 

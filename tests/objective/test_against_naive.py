@@ -111,12 +111,12 @@ def test_similar_and_dissimilar_pairs_are_in_balance():
     pairs = AllPairs(codes, reference=latent, tile=6)
 
     class Everyone:
-        def weighted_sum(self, excess, weights, pulls):
-            return np.sum(weights), np.zeros_like(excess)
+        def weighted_sum(self, excess, pulls):
+            return 2 * np.sum(np.abs(pulls)), np.zeros_like(excess)
 
     class Similar:
-        def weighted_sum(self, excess, weights, pulls):
-            return np.sum(weights, where=pulls > 0), np.zeros_like(excess)
+        def weighted_sum(self, excess, pulls):
+            return 2 * np.sum(pulls, where=pulls > 0), np.zeros_like(excess)
 
     assert float(pairs.sum(Everyone(), latent, metric).value) == pytest.approx(1.0, rel=1e-12)
     assert float(pairs.sum(Similar(), latent, metric).value) == pytest.approx(0.5, rel=1e-12)

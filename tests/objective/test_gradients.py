@@ -77,7 +77,7 @@ def test_weighted_sum_is_the_sum_of_the_losses(beta):
     signs, weights = rng.choice([-1.0, 1.0], (4, 50)), rng.uniform(size=(4, 50))
     hinge = SmoothHinge(beta)
     losses, slopes = hinge(signs * excess)
-    value, forces = hinge.weighted_sum(excess, weights, signs * weights / 2)
+    value, forces = hinge.weighted_sum(excess, signs * weights / 2)
     assert float(value) == pytest.approx(np.sum(weights * losses), rel=1e-14)
     np.testing.assert_allclose(forces, signs * weights * slopes, atol=1e-15)
 

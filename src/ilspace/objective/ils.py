@@ -152,7 +152,7 @@ class ILSObjective:
             if domain.anchor is not None and domain.anchor_weight:
                 penalty, slope = anchor_penalty(projection, domain.anchor)
                 value = value + domain.anchor_weight * penalty
-                gradients[i] = gradients[i] + domain.anchor_weight * slope
+                gradients[i] += domain.anchor_weight * slope
         if log_slack is None:
             return value, (*gradients, metric_gradient)
         penalty, slope = slack_penalty(log_slack)
@@ -199,6 +199,6 @@ class ILSObjective:
                 projections[target],
             )
             value = value + self.trade_off * discrepancy
-            gradients[i] = gradients[i] + self.trade_off * source_slope
-            gradients[target] = gradients[target] + self.trade_off * target_slope
+            gradients[i] += self.trade_off * source_slope
+            gradients[target] += self.trade_off * target_slope
         return value

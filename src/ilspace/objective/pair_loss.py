@@ -56,7 +56,7 @@ class SmoothHinge:
         bent += 0.5
         return value, bent
 
-    def weighted_sum(self, excess: Array, weights: Array, pulls: Array) -> tuple[Array, Array]:
+    def weighted_sum(self, excess: Array, pulls: Array) -> tuple[Array, Array]:
         r"""Weighted sum of the losses of many pairs, and its slope in each squared distance.
 
         The same as :meth:`__call__` at :math:`v = y(d - 1)`, summed, in fewer passes over the
@@ -66,10 +66,9 @@ class SmoothHinge:
         ----------
         excess : array of any shape
             By how much the squared distances exceed the margin, :math:`d - 1`.
-        weights : array of the same shape
-            Weights w of the pairs.
         pulls : array of the same shape
-            :math:`yw/2`, where y is 1 for similar and -1 for dissimilar pairs.
+            Half the weight w of each pair, with its sign y: positive for similar pairs, negative
+            for dissimilar ones.
 
         Returns
         -------
@@ -79,16 +78,15 @@ class SmoothHinge:
             :math:`yw\,\sigma(\beta y(d - 1))`.
         """
         xp = array_namespace(excess)
-        # tanh is odd: y σ(y s) = (y + tanh(s/2)) / 2, and |tanh(s/2)| is the same for both kinds
+        # with e = d - 1 and t = tanh(βe/2), in which the kind of a pair is but a sign:
+        # ℓ(ye) = (ye + |e|)/2 - log((1 + |t|)/2)/β, and its slope in d is (y + t)/2
         bent = xp.tanh((self.sharpness / 2) * excess)
-        bent *= 0.5
-        flat = xp.abs(bent)
-        flat += 0.5
-        value = dot(weights, xp.log(flat)) * (-1 / self.sharpness)
-        pulled = pulls * excess
-        above = xp.abs(pulled)
-        above += pulled  # w max(y (d - 1), 0)
-        value = value + xp.sum(above)
-        bent *= weights
+        halves = xp.abs(pulls)
+        rest = xp.abs(bent)
+        rest *= 0.5
+        rest += 0.5
+        value = dot(pulls, excess) + dot(halves, xp.abs(excess))
+        value = value - (2 / self.sharpness) * dot(halves, xp.log(rest))
+        bent *= halves
         bent += pulls
         return value, bent

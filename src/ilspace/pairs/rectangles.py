@@ -8,7 +8,7 @@ import numpy as np
 
 from ilspace._typing import Hinge
 from ilspace.pairs.tiles import excess_factors
-from ilspace.pairs.weights import pair_weights
+from ilspace.pairs.weights import pair_pulls
 
 _TILE = 64
 """Rows and columns whose distances are held at once. Dask's workers give free memory back to the
@@ -93,14 +93,14 @@ def rectangle_sum(
         for first in range(top if alone else 0, len(other.codes), _TILE):
             there = slice(first, first + _TILE)
             on_diagonal = alone and first == top
-            weights, pulls = pair_weights(
+            pulls = pair_pulls(
                 rows.codes[here],
                 other.codes[there],
                 shares,
                 reference=left,
                 diagonal=_NO_PAIR if on_diagonal else None,
             )
-            part, slopes = hinge.weighted_sum(left[here] @ right[there].T, weights, pulls)
+            part, slopes = hinge.weighted_sum(left[here] @ right[there].T, pulls)
             of_rows[here] += slopes @ right[there, :width]
             if on_diagonal:  # both halves are there, and each unordered pair twice
                 value += float(part) / 2

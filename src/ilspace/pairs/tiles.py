@@ -8,10 +8,10 @@ import numpy as np
 
 from ilspace._typing import Array, Hinge, PairSum
 from ilspace.backend import array_namespace, like, one_thread
-from ilspace.pairs.weights import PairWeights, pair_shares, pair_weights
+from ilspace.pairs.weights import pair_pulls, pair_shares
 
 _MOST_ROWS_KEPT = 1024
-"""Up to so many rows the weights of all tiles are kept, in 16 MiB at most."""
+"""Up to so many rows the weights of all tiles are kept, in 8 MiB at most."""
 
 
 def excess_factors(latent: Array, stretched: Array) -> tuple[Array, Array]:
@@ -126,9 +126,8 @@ class AllPairs:
         product = xp.zeros_like(with_ones)  # C Z and the degrees C 1
         for position, (i, j) in enumerate(self._blocks):
             rows, columns = self._bounds[i], self._bounds[j]
-            weights, pulls = self._kept[position] if self._kept else self._tile(i, j)
-            excess = left[rows, :] @ right[columns, :].mT
-            part, slopes = hinge.weighted_sum(excess, weights, pulls)
+            pulls = self._kept[position] if self._kept else self._tile(i, j)
+            part, slopes = hinge.weighted_sum(left[rows, :] @ right[columns, :].mT, pulls)
             product[rows, :] += slopes @ with_ones[columns, :]
             if i == j:  # both halves are there, and each unordered pair twice
                 total = total + part / 2
@@ -138,11 +137,11 @@ class AllPairs:
         laplacian = product[:, p:] * latent - product[:, :p]
         return PairSum(total, laplacian @ (2 * metric), latent.mT @ laplacian)
 
-    def _tile(self, i: int, j: int) -> PairWeights:
-        """Weights of the pairs of one block of rows with another."""
+    def _tile(self, i: int, j: int) -> Array:
+        """Signed weights of the pairs of one block of rows with another."""
         rows, columns = self._bounds[i], self._bounds[j]
         of_rows = self._weights
-        return pair_weights(
+        return pair_pulls(
             self._codes[rows],
             self._codes[columns],
             self._shares,

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 
 from ilspace._typing import Array
@@ -58,22 +56,7 @@ def pair_shares(codes: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     )
 
 
-class PairWeights(NamedTuple):
-    r"""Weights of the pairs of some rows with others, and the way each pair pulls.
-
-    Attributes
-    ----------
-    weights : array of shape (n, m)
-        :math:`w_{ij}`.
-    pulls : array of shape (n, m)
-        :math:`y_{ij}w_{ij}/2`: half the weight, negative for dissimilar pairs.
-    """
-
-    weights: Array
-    pulls: Array
-
-
-def pair_weights(
+def pair_pulls(
     codes: Array,
     others: Array,
     shares: tuple[float, float],
@@ -81,8 +64,8 @@ def pair_weights(
     reference: Array,
     row_weights: tuple[Array, Array] | None = None,
     diagonal: Array | None = None,
-) -> PairWeights:
-    """Weigh the pairs of some rows with others.
+) -> Array:
+    r"""Half the weight of each pair of some rows with others, with the sign of its kind.
 
     Parameters
     ----------
@@ -100,18 +83,16 @@ def pair_weights(
 
     Returns
     -------
-    PairWeights
-        One entry a pair.
+    array of shape (n, m)
+        :math:`y_{ij}w_{ij}/2`: positive for similar pairs, negative for dissimilar ones.
     """
     xp = array_namespace(reference)
-    similar = xp.astype(codes[:, None] == others[None, :], reference.dtype)
-    weights = (shares[0] - shares[1]) * similar
-    weights += shares[1]
+    pulls = xp.astype(codes[:, None] == others[None, :], reference.dtype)
+    pulls *= (shares[0] + shares[1]) / 2
+    pulls -= shares[1] / 2
     if row_weights is not None:
-        weights *= row_weights[0][:, None] * row_weights[1][None, :]
-    if diagonal is not None:
-        itself = identity(similar.shape[0], similar)
-        weights = weights * (1 - itself) + diagonal * itself
-    similar -= 0.5
-    similar *= weights
-    return PairWeights(weights, similar)
+        pulls *= row_weights[0][:, None] * row_weights[1][None, :]
+    if diagonal is None:
+        return pulls
+    itself = identity(pulls.shape[0], pulls)
+    return pulls * (1 - itself) + diagonal / 2 * itself

@@ -88,11 +88,12 @@ class RowSpace:
             return self
         xp = array_namespace(directions)
         rest = directions - self.basis @ (self.basis.mT @ directions)
-        rest = rest - self.basis @ (self.basis.mT @ rest)
-        left, sizes, _ = xp.linalg.svd(rest, full_matrices=False)
         rounding = float(xp.finfo(rest.dtype).eps) ** (2 / 3) * float(
             xp.linalg.vector_norm(directions)
         )
+        if float(xp.linalg.vector_norm(rest)) <= rounding:
+            return self
+        left, sizes, _ = xp.linalg.svd(rest, full_matrices=False)
         n_new = int(xp.sum(xp.astype(sizes > rounding, xp.int64)))
         if n_new == 0:
             return self
