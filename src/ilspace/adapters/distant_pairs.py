@@ -12,8 +12,8 @@ from ilspace._typing import Hinge
 from ilspace.adapters.distant_pieces import Piece, coordinates
 from ilspace.pairs import PairStatistics
 from ilspace.pairs.rectangles import BlockOfRows, RectangleSum, rectangle_sum
-from ilspace.pairs.weights import pair_shares
 from ilspace.pairs.scatter import class_scatter, scatter_statistics
+from ilspace.pairs.weights import pair_shares
 from ilspace.scale import RowSpace
 from ilspace.scale.dask_rows import add_up, tree
 
