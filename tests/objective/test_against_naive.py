@@ -110,16 +110,16 @@ def test_similar_and_dissimilar_pairs_are_in_balance():
     latent, codes, metric = pair_problem(4, n=20)
     pairs = AllPairs(codes, reference=latent, tile=6)
 
-    class Everyone:
+    class Everyone(SmoothHinge):
         def weighted_sum(self, excess, pulls):
             return 2 * np.sum(np.abs(pulls)), np.zeros_like(excess)
 
-    class Similar:
+    class Similar(SmoothHinge):
         def weighted_sum(self, excess, pulls):
             return 2 * np.sum(pulls, where=pulls > 0), np.zeros_like(excess)
 
-    assert float(pairs.sum(Everyone(), latent, metric).value) == pytest.approx(1.0, rel=1e-12)
-    assert float(pairs.sum(Similar(), latent, metric).value) == pytest.approx(0.5, rel=1e-12)
+    assert float(pairs.sum(Everyone(1.0), latent, metric).value) == pytest.approx(1.0, rel=1e-12)
+    assert float(pairs.sum(Similar(1.0), latent, metric).value) == pytest.approx(0.5, rel=1e-12)
 
 
 @pytest.mark.parametrize("tile", [4, 64])
