@@ -316,7 +316,8 @@ def test_twenty_conjugate_gradient_steps(library, engine, retraction):
     assert met.status is wanted.status
     assert met.n_iter == 20
     values = [each.value for each in wanted.history]
-    assert [each.value for each in met.history] == pytest.approx(values, rel=1e-10)
+    # the exponentials of the libraries round differently, and every step doubles that
+    assert [each.value for each in met.history] == pytest.approx(values, rel=1e-9)
     library.assert_equal(met.point, wanted.point, 1e-8)
 
 

@@ -89,7 +89,22 @@ class Hinge(Protocol):
         ...
 
     def weighted_sum(self, excess: Array, pulls: Array) -> tuple[Array, Array]:
-        """Weighted sum over a matrix of pairs, and its slopes in their squared distances."""
+        """Weighted sum over many pairs, and its slopes in their squared distances.
+
+        Parameters
+        ----------
+        excess : array of any shape
+            By how much the squared distances exceed the margin.
+        pulls : array of the same shape
+            Half the weight of each pair, negative for dissimilar ones.
+
+        Returns
+        -------
+        value : array of shape ()
+            The sum.
+        slopes : array of the same shape
+            One a pair.
+        """
         ...
 
 

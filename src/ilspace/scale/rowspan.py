@@ -88,6 +88,8 @@ class RowSpace:
             return self
         xp = array_namespace(directions)
         rest = directions - self.basis @ (self.basis.mT @ directions)
+        # twice: what the basis lacks of orthonormal columns would pass for new directions
+        rest = rest - self.basis @ (self.basis.mT @ rest)
         rounding = float(xp.finfo(rest.dtype).eps) ** (2 / 3) * float(
             xp.linalg.vector_norm(directions)
         )
