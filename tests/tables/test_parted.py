@@ -13,7 +13,8 @@ from ilspace.tables.columns import plan_columns
 from ilspace.tables.encoding import fit_encoder
 from ilspace.tables.job import adapt_files
 from ilspace.tables.outputs import write_outputs
-from ilspace.tables.parted import PartedTable, _encoder_of_all, read_part
+from ilspace.tables.parted import PartedTable, read_part
+from ilspace.tables.parted_work import encoder_of_all
 
 dask = pytest.importorskip("dask")
 pytest.importorskip("dask.array")
@@ -92,7 +93,7 @@ def test_numbers_of_the_encoder_are_those_of_all_rows(tmp_path, scaling):
     columns = plan_columns(TABLES.source, TABLES.target, ignored=["class"]).target
     expected, _ = fit_encoder(TABLES.target, columns, scaling=scaling)
     sampled, _ = fit_encoder(TABLES.target[:20], columns, scaling=scaling)
-    found = _encoder_of_all(sampled, PartedTable.of(paths[1], label="class"))
+    found = encoder_of_all(sampled, PartedTable.of(paths[1], label="class"))
     for name in ("fill", "center", "scale"):
         np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)
     assert found.scaling == scaling

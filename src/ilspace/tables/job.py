@@ -17,7 +17,8 @@ from ilspace.tables.classifier import Step, TableClassifier
 from ilspace.tables.diagnosis import Diagnosis, diagnose
 from ilspace.tables.errors import TableError, as_table_errors
 from ilspace.tables.labels import take_source_labels, take_target_labels
-from ilspace.tables.parted import PartedTable, fit_whole
+from ilspace.tables.parted import PartedTable
+from ilspace.tables.parted_work import fit_whole
 from ilspace.tables.prediction import with_given
 from ilspace.tables.reading import STANDARD_INPUT, read_table
 

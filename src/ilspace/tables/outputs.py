@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ilspace.tables.errors import TableError
-from ilspace.tables.parted import label_parts
+from ilspace.tables.parted_work import label_parts
 from ilspace.tables.prediction import doubt_shares, predictions_table
 from ilspace.tables.report import report_page
 from ilspace.tables.result_files import MODEL, PREDICTIONS, REPORT, SUMMARY

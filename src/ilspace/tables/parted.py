@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-import io
-from collections.abc import Callable, Iterator, Sequence
-from copy import copy
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
-from sklearn.base import clone
 
-from ilspace.scale.dask_rows import FAN_IN, RowSummary, add_up, summarised, tree
 from ilspace.tables.binary_files import parquet_blocks
-from ilspace.tables.classifier import TableClassifier
-from ilspace.tables.encoding import TableEncoder, known_sums, scaled_encoder, unscaled
-from ilspace.tables.errors import TableError, as_table_errors
-from ilspace.tables.labels import take_target_labels, target_gaps
-from ilspace.tables.prediction import predictions_table, with_given
+from ilspace.tables.errors import TableError
+from ilspace.tables.labels import target_gaps
 from ilspace.tables.reading import table_files
 
 if TYPE_CHECKING:
@@ -124,113 +117,6 @@ class PartedTable:
         return pd.concat(compute(*tasks), ignore_index=True)
 
 
-def fit_whole(
-    model: TableClassifier,
-    source: pd.DataFrame,
-    y: np.ndarray,
-    *,
-    target: PartedTable,
-    sample: pd.DataFrame,
-    yt: np.ndarray | None,
-) -> None:
-    """Fit a model that a sample has prepared to all rows.
-
-    Columns, categories, held-out rows and trust stay those of the sample; what fills gaps, scales
-    the columns and is learned from then on is that of all rows.
-
-    Parameters
-    ----------
-    model : TableClassifier
-        Fitted to the source and a sample of the target.
-    source : DataFrame
-        Rows of the source.
-    y : ndarray of shape (n,)
-        Their labels.
-    target : PartedTable
-        All rows of the target.
-    sample : DataFrame
-        Those that the model was fitted to, with all that have a label.
-    yt : ndarray or None
-        Their labels.
-    """
-    from dask.array.core import concatenate, from_delayed
-    from dask.base import compute
-    from dask.delayed import delayed
-
-    encoder = _encoder_of_all(model.target_encoder_, target)
-    there = delayed(encoder, traverse=False)
-    width = len(encoder.names)
-    encode, labels = delayed(encode_part), delayed(labels_of_part)
-    rows = concatenate(
-        [
-            from_delayed(encode(part, there), shape=(part.n_rows, width), dtype=float)
-            for part in target.parts
-        ]
-    )
-    classes = np.unique(y)
-    known = [labels(part, classes, label=target.label) for part in target.parts]
-    n_labelled = sum(compute(*(delayed(_count_labels)(each) for each in known)))
-    labels_of_all = concatenate(
-        [
-            from_delayed(each, shape=(part.n_rows,), dtype=object)
-            for each, part in zip(known, target.parts, strict=True)
-        ]
-    )
-    own = model.estimator_.callback
-    told = model._told("all", model.holdout_score_, own)
-    fitted = clone(model.estimator_).set_params(callback=told)
-    source_rows = model.source_encoder_.encode(source)
-    fitted.fit(source_rows, y, rows, labels_of_all if n_labelled else None)
-    model.estimator_ = fitted.set_params(callback=own)
-    model.target_encoder_ = encoder
-    model._learn_means(source_rows, y, sample, yt)
-
-
-def label_parts(
-    model: TableClassifier,
-    target: PartedTable,
-    *,
-    output: IO[str],
-    given: bool,
-    on_count: Callable[[int, int], object] | None = None,
-) -> None:
-    """Label all rows, and write the predictions a few parts at a time.
-
-    Parameters
-    ----------
-    model : TableClassifier
-        Fitted.
-    target : PartedTable
-        The rows.
-    output : file
-        Text, to which the predictions are written as CSV.
-    given : bool
-        Whether to say which rows had a label.
-    on_count : callable, optional
-        Called with how many parts are done, and of how many.
-    """
-    from dask.base import compute
-    from dask.delayed import delayed
-
-    light = copy(model)
-    # not needed to label rows, and not everything there can be sent
-    light.callback = light.estimator = light.search_ = light.holdout_estimator_ = None
-    light.estimator_ = copy(model.estimator_).set_params(callback=None)
-    label, there = delayed(label_part), delayed(light, traverse=False)
-    first, tasks = 0, []
-    for part in target.parts:
-        tasks.append(label(part, there, first=first, label=target.label if given else None))
-        first += part.n_rows
-    for start in range(0, len(tasks), FAN_IN):
-        for text in compute(*tasks[start : start + FAN_IN]):
-            output.write(text)
-        if on_count is not None:
-            on_count(min(start + FAN_IN, len(tasks)), len(tasks))
-
-
-# -- tasks ---------------------------------------------------------------------------------------
-
-
 def read_part(part: Part, texts: Sequence[str]) -> pd.DataFrame:
     """Read a part.
 
@@ -280,98 +166,6 @@ def sample_part(
     return table.iloc[rows]
 
 
-def encode_part(part: Part, encoder: TableEncoder) -> np.ndarray:
-    """Rows of a part as numbers.
-
-    Parameters
-    ----------
-    part : Part
-        Which one.
-    encoder : TableEncoder
-        How.
-
-    Returns
-    -------
-    ndarray of shape (n, n_encoded)
-        The numbers.
-    """
-    return encoder.encode(read_part(part, _categories(encoder)))
-
-
-def labels_of_part(part: Part, classes: np.ndarray, *, label: str) -> np.ndarray:
-    """Labels of the rows of a part, None where there is none.
-
-    Parameters
-    ----------
-    part : Part
-        Which one.
-    classes : ndarray of str
-        The classes of the source.
-    label : str
-        The column of labels.
-
-    Returns
-    -------
-    ndarray of object, shape (n,)
-        The labels.
-    """
-    _, yt = take_target_labels(read_part(part, (label,)), label, classes=classes)
-    return np.full(part.n_rows, None, dtype=object) if yt is None else yt
-
-
-def label_part(part: Part, model: TableClassifier, *, first: int, label: str | None) -> str:
-    """Predictions for the rows of a part, as lines of a CSV file.
-
-    Parameters
-    ----------
-    part : Part
-        Which one.
-    model : TableClassifier
-        Fitted.
-    first : int
-        Number of its first row.
-    label : str or None
-        The column of labels, to say which rows had one.
-
-    Returns
-    -------
-    str
-        With a heading if it is the first part.
-    """
-    texts = (*model.plan_.ids, *_categories(model.target_encoder_))
-    table = read_part(part, texts if label is None else (*texts, label))
-    with as_table_errors():
-        labelled = model.label_rows(table)
-    if label is not None:
-        _, yt = take_target_labels(table, label, classes=model.classes_)
-        labelled = with_given(labelled, yt)
-    text = io.StringIO()
-    predictions = predictions_table(table, labelled, model.plan_.ids, first=first)
-    predictions.to_csv(text, index=False, header=first == 0, float_format="%.6g")
-    return text.getvalue()
-
-
-def sums_of_part(part: Part, encoder: TableEncoder) -> tuple[np.ndarray, np.ndarray]:
-    """Sums and counts of the known numbers of a part.
-
-    Parameters
-    ----------
-    part : Part
-        Which one.
-    encoder : TableEncoder
-        Knows the columns.
-
-    Returns
-    -------
-    sums, counts : ndarray of shape (n_numbers,)
-        For the means of the columns.
-    """
-    return known_sums(read_part(part, _categories(encoder)), encoder.columns)
-
-
-# -- helpers -------------------------------------------------------------------------------------
-
-
 def _parts_of(file: Path) -> Iterator[Part]:
     from pyarrow import ArrowException
     from pyarrow.parquet import ParquetFile
@@ -387,31 +181,3 @@ def _parts_of(file: Path) -> Iterator[Part]:
             f"be read as one ({' '.join(str(error).split())[:120]}): convert it."
         ) from None
     yield from (Part(str(file.resolve()), i, size) for i, size in enumerate(sizes) if size)
-
-
-def _categories(encoder: TableEncoder) -> tuple[str, ...]:
-    """Columns of categories, which are compared as they are written."""
-    return tuple(each.name for each in encoder.columns if each.categories)
-
-
-def _count_labels(yt: np.ndarray) -> int:
-    return sum(each is not None for each in yt)
-
-
-def _encoder_of_all(sampled: TableEncoder, target: PartedTable) -> TableEncoder:
-    """The encoder of a sample with the numbers of all rows."""
-    from dask.base import compute
-    from dask.delayed import delayed
-
-    add, encode = delayed(sums_of_part), delayed(encode_part)
-    ((sums, counts),) = compute(tree([add(part, sampled) for part in target.parts], add_up))
-    fill = sums / np.maximum(counts, 1)
-    first: Any = delayed(unscaled(sampled, fill), traverse=False)
-    summary: RowSummary
-    (summary,) = compute(summarised([encode(part, first) for part in target.parts]))
-    if summary.moments is None:
-        raise TableError(
-            "The target must hold numbers that can be squared, but its largest is "
-            f"{summary.largest:.3g}: scale its columns."
-        )
-    return scaled_encoder(sampled, fill, moments=summary.moments)
