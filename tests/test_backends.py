@@ -143,10 +143,16 @@ def test_linear_algebra(library, dtype):
     library.assert_equal(identity(3, met), np.eye(3), tol, dtype)
     root = spectral_map(met, array_namespace(met).sqrt)
     library.assert_equal(root @ root, a, tol, dtype)
-    outside = library.make(np.diag([1.0, -2.0]), dtype)
-    [(size, _)] = logdet_and_inverse(outside)
-    library.assert_ours(size, dtype)
-    assert np.isnan(library.home(size))
+
+
+@pytest.mark.parametrize("values", [(1.0, -2.0), (-1.0, -2.0), (0.0, 0.0)])
+def test_what_is_not_positive_definite(library, dtype, values):
+    outside, inside = library.make(np.diag(values), dtype), library.make(np.eye(2), dtype)
+    for size, inverse in logdet_and_inverse(outside, inside):
+        library.assert_ours(size, dtype)
+        library.assert_ours(inverse, dtype)
+        assert np.isnan(library.home(size))
+        assert np.all(np.isnan(library.home(inverse)))
     with pytest.raises(Exception, match="definite") as refusal:
         cholesky_frame(outside)
     assert is_linalg_error(refusal.value)
@@ -291,6 +297,21 @@ def test_pair_engines(library, dtype, engine, weighted, tile):
     wanted = tuple(None if each is None else np.asarray(each) for each in total(latent, metric))
     met = total(library.make(latent, dtype), library.make(metric, dtype))
     library.assert_equal(met, wanted, TOLERANCES[dtype], dtype)
+
+
+@pytest.mark.parametrize("rare", [1e-3, 1e-6, 1e-12])
+def test_a_rare_class_leaves_the_others_their_weight(library, dtype, rare):
+    # half of all weight is on the pairs with one row, the other half on pairs of the many others
+    rng = np.random.default_rng(6)
+    codes, weights = np.r_[np.zeros(199, dtype=int), 1], np.r_[np.ones(199), rare]
+    latent, metric = rng.standard_normal((200, 3)), positive_definite(rng, 3)
+    distances = np.sum(((latent[:, None] - latent) @ metric) * (latent[:, None] - latent), axis=2)
+    similar, _ = SmoothHinge(0.7)(distances[:199, :199][np.triu_indices(199, 1)] - 1)
+    dissimilar, _ = SmoothHinge(0.7)(1 - distances[199, :199])
+    pairs = AllPairs(codes, weights, reference=library.make(latent, dtype), tile=64)
+    met = pairs.sum(SmoothHinge(0.7), library.make(latent, dtype), library.make(metric, dtype))
+    wanted = np.asarray((similar.mean() + dissimilar.mean()) / 2)
+    library.assert_equal(met.value, wanted, {"float64": 1e-12, "float32": 1e-5}[dtype], dtype)
 
 
 @pytest.mark.parametrize("options", [{"slack": True}, {"diagonal": True}, {"widths": (8,)}])

@@ -1,5 +1,7 @@
 """The objective and the pair engines against loops written from the paper."""
 
+import math
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -9,6 +11,7 @@ from reference import naive
 
 from ilspace.objective import SmoothHinge
 from ilspace.pairs import AllPairs, SampledPairs, pair_statistics, sample_pairs
+from ilspace.pairs.weights import pair_totals
 
 BETA = 1.3
 HINGE = SmoothHinge(BETA)
@@ -76,6 +79,17 @@ def test_integer_weights_are_repeated_rows(tile):
     # the gradient in a row is the sum of those in its copies
     gathered = np.stack([wanted.latent_gradient[repeat == i].sum(axis=0) for i in range(7)])
     close(met[:3], (wanted.value, gathered, wanted.metric_gradient))
+
+
+def test_totals_of_rare_and_of_single_rows():
+    rng = np.random.default_rng(0)
+    weights = 10.0 ** rng.uniform(-16, 0, 40)
+    similar, dissimilar = pair_totals(np.arange(40), weights)
+    assert similar == 0  # each row is a class of its own, in whatever order they are added up
+    both = [weights[i] * weights[j] for i in range(40) for j in range(i)]
+    assert dissimilar == pytest.approx(math.fsum(both), rel=1e-14)
+    similar, dissimilar = pair_totals(np.r_[np.zeros(39, dtype=int), 1], np.r_[np.ones(39), 1e-20])
+    assert (similar, dissimilar) == pytest.approx((39 * 38 / 2, 39e-20), rel=1e-14)
 
 
 def test_zero_weight_is_absence():

@@ -77,7 +77,7 @@ def cholesky_frame(a: Array) -> tuple[Array, Array]:
     Returns
     -------
     root : array of shape (p, p)
-        Lower triangular, :math:`A = RR^\top`.
+        Lower triangular, :math:`A = RR^\top`; NaN where the matrix is.
     unroot : array of shape (p, p)
         :math:`R^{-1}`.
 
@@ -87,11 +87,10 @@ def cholesky_frame(a: Array) -> tuple[Array, Array]:
         That of the library, where the matrix is not positive definite.
     """
     if not isinstance(a, np.ndarray):
-        linalg = array_namespace(a).linalg
-        root = linalg.cholesky(a)
-        return root, linalg.inv(root)
+        return _frames_elsewhere(a)
     # NumPy inverts triangles as it does any matrix, which takes five times as long
     factorise, invert = _triangular_routines(a.dtype)
+    # a symmetric matrix is its transpose, which is in Fortran's order where NumPy's is C's
     root, n_bad = factorise(a.T, lower=True)
     if n_bad:
         raise np.linalg.LinAlgError("The matrix must be positive definite, but is not.")
@@ -101,6 +100,13 @@ def cholesky_frame(a: Array) -> tuple[Array, Array]:
 @cache
 def _triangular_routines(kind: np.dtype) -> tuple[Callable, Callable]:
     return tuple(scipy_linalg.get_lapack_funcs(("potrf", "trtri"), dtype=kind))
+
+
+def _frames_elsewhere(a: Array) -> tuple[Array, Array]:
+    """Frames of a matrix or of a stack of them, in another library than NumPy."""
+    linalg = array_namespace(a).linalg
+    root = linalg.cholesky(a)
+    return root, linalg.inv(root)
 
 
 def logdet_and_inverse(*matrices: Array) -> list[tuple[Array, Array]]:
@@ -114,25 +120,26 @@ def logdet_and_inverse(*matrices: Array) -> list[tuple[Array, Array]]:
     Returns
     -------
     list of tuple of array
-        Both for each matrix; NaN, and no exception, where it is not positive definite, so that a
-        line search can step back.
+        Both for each matrix; all NaN, and no exception, where one is not positive definite, so
+        that a line search can step back.
     """
-    if isinstance(matrices[0], np.ndarray):
-        return [_logdet_and_inverse_on_host(each) for each in matrices]
     xp = array_namespace(matrices[0])
-    stack = xp.stack(matrices)  # on a GPU one call takes as long for all as for one
-    signs, sizes = xp.linalg.slogdet(stack)
-    sizes = xp.where(signs > 0, sizes, xp.full_like(sizes, xp.nan))
-    inverses = xp.linalg.inv(stack)
-    return [(sizes[i], inverses[i, ...]) for i in range(len(matrices))]
-
-
-def _logdet_and_inverse_on_host(a: np.ndarray) -> tuple[np.floating, np.ndarray]:
+    on_host = isinstance(matrices[0], np.ndarray)
     try:
-        root, unroot = cholesky_frame(a)
-    except np.linalg.LinAlgError:
-        return a.dtype.type(np.nan), np.full_like(a, np.nan)
-    return 2 * np.sum(np.log(root.diagonal())), unroot.T @ unroot
+        if on_host:
+            frames = [cholesky_frame(each) for each in matrices]
+        else:  # on a GPU one call takes as long for all as for one
+            roots, unroots = _frames_elsewhere(xp.stack(matrices))
+            frames = [(roots[i, ...], unroots[i, ...]) for i in range(len(matrices))]
+    except Exception as error:
+        if not is_linalg_error(error):
+            raise
+        nothing = xp.full_like(matrices[0], xp.nan)
+        return [(nothing[0, 0], nothing) for _ in matrices]
+    return [
+        (2 * xp.sum(xp.log(xp.linalg.diagonal(root))), unroot.mT @ unroot)
+        for root, unroot in frames
+    ]
 
 
 def symmetric_exponential(a: Array) -> Array:
@@ -148,7 +155,8 @@ def symmetric_exponential(a: Array) -> Array:
     array of shape (p, p)
         Its exponential, symmetric up to rounding.
     """
-    # from products, which take half as long as an eigendecomposition, and far less on a GPU
+    # from products: for some tens of dimensions they take half as long as an eigendecomposition,
+    # and far less on a GPU
     if isinstance(a, np.ndarray):
         return scipy_linalg.expm(a)
     xp = array_namespace(a)

@@ -74,7 +74,7 @@ class SPD:
         """Follow the geodesic, written in the Cholesky frame: it is the same for every root."""
         root, unroot = self._frame(x)
         seen = symmetric_part(unroot @ u @ unroot.mT)
-        # the square of half the way: positive definite, whatever is lost to rounding
+        # the square of half the way, which is as definite as rounding allows
         half = root @ symmetric_exponential(seen / 2)
         return symmetric_part(half @ half.mT)
 

@@ -73,7 +73,7 @@ class DistantPairs(Protocol):
         value : array of shape ()
             The sum.
         gradients : list of array of shape (k, p)
-            Its gradients in the projections.
+            Its gradients in the projections: new arrays, which the caller may overwrite.
         metric_gradient : array of shape (p, p)
             Its gradient in the metric.
         """

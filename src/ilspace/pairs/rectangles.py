@@ -97,7 +97,7 @@ def rectangle_sum(
                 rows.codes[here],
                 other.codes[there],
                 shares,
-                reference=left,
+                dtype=left.dtype,
                 diagonal=_NO_PAIR if on_diagonal else None,
             )
             part, slopes = hinge.weighted_sum(left[here] @ right[there].T, pulls)

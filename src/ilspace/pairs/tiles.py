@@ -73,7 +73,7 @@ class AllPairs:
         # a row makes no pair with itself, but with the twins that its weight stands for
         twins = self._shares[0] * np.maximum(host * (host - 1), 0)
         self._twins = like(twins[:, None], reference)
-        self._reference = reference
+        self._dtype = reference.dtype
         n = len(codes)
         n_tiles = -(-n // tile)
         ends = [n * i // n_tiles for i in range(n_tiles + 1)] if n else [0]
@@ -145,7 +145,7 @@ class AllPairs:
             self._codes[rows],
             self._codes[columns],
             self._shares,
-            reference=self._reference,
+            dtype=self._dtype,
             row_weights=None if of_rows is None else (of_rows[rows], of_rows[columns]),
             diagonal=self._twins[rows, :] if i == j else None,
         )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ilspace._typing import Array
@@ -27,9 +29,10 @@ def pair_totals(codes: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
         The totals.
     """
     by_class = np.bincount(codes, weights)
-    twins = np.sum(np.maximum(weights * (weights - 1), 0))
-    similar = (np.sum(by_class**2) - np.sum(weights**2) + twins) / 2
-    dissimilar = (np.sum(by_class) ** 2 - np.sum(by_class**2)) / 2
+    # sums of products, none of them negative: differences of squares would lose rare classes
+    others = by_class[codes] - weights
+    similar = np.sum(weights * (others + np.maximum(weights - 1, 0))) / 2
+    dissimilar = np.sum(by_class[1:] * np.cumsum(by_class)[:-1])
     return float(similar), float(dissimilar)
 
 
@@ -61,7 +64,7 @@ def pair_pulls(
     others: Array,
     shares: tuple[float, float],
     *,
-    reference: Array,
+    dtype: Any,
     row_weights: tuple[Array, Array] | None = None,
     diagonal: Array | None = None,
 ) -> Array:
@@ -73,7 +76,7 @@ def pair_pulls(
         Their classes.
     shares : tuple of float
         Weights of a similar and of a dissimilar pair of rows of weight 1.
-    reference : array
+    dtype : data type
         Floating type to work in.
     row_weights : tuple of array, shapes (n,) and (m,), optional
         Weights of the rows on either side, 1 by default.
@@ -86,10 +89,13 @@ def pair_pulls(
     array of shape (n, m)
         :math:`y_{ij}w_{ij}/2`: positive for similar pairs, negative for dissimilar ones.
     """
-    xp = array_namespace(reference)
-    pulls = xp.astype(codes[:, None] == others[None, :], reference.dtype)
-    pulls *= (shares[0] + shares[1]) / 2
-    pulls -= shares[1] / 2
+    xp = array_namespace(codes)
+    similar = xp.astype(codes[:, None] == others[None, :], dtype)
+    # one share or the other, to the last bit: either may be tiny beside the other
+    pulls = similar - 1
+    pulls *= shares[1] / 2
+    similar *= shares[0] / 2
+    pulls += similar
     if row_weights is not None:
         pulls *= row_weights[0][:, None] * row_weights[1][None, :]
     if diagonal is None:
