@@ -4,6 +4,7 @@
 PYTHON ?= python3
 ARGS ?=
 VENV := .venv
+OLDEST := .venv-oldest
 BIN := $(VENV)/bin
 
 # Real data beside the checkout, unless the caller says where they are.
@@ -16,25 +17,30 @@ endif
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow lint format docs perf clean
+.PHONY: help demo test test-slow test-oldest lint format docs perf clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo 'ARGS="..." is handed on to the command: make test ARGS="-k stiefel -x"'
 
 demo: $(VENV)/.stamp-demo ## Adapt between two sets of real digits; tables and pictures
 	$(BIN)/ilspace demo $(ARGS)
 
 # One thread a worker: pytest-xdist already starts one worker a core.
-test test-slow: export OMP_NUM_THREADS := 1
-test test-slow: export OPENBLAS_NUM_THREADS := 1
-test test-slow: export MKL_NUM_THREADS := 1
+test test-slow test-oldest: export OMP_NUM_THREADS := 1
+test test-slow test-oldest: export OPENBLAS_NUM_THREADS := 1
+test test-slow test-oldest: export MKL_NUM_THREADS := 1
 
 test: $(VENV)/.stamp-test ## Run the fast tests
 	$(BIN)/python -m pytest -n auto -m "not slow" $(ARGS)
 
 test-slow: $(VENV)/.stamp-test ## Run the accuracy tests on real data; prints what they measure
 	$(BIN)/python -m pytest -n auto -m slow -rP $(ARGS)
+
+# What old libraries are warned of by new ones is not ours; scikit-learn 1.6 asks for the variable.
+test-oldest: export SCIPY_ARRAY_API := 1
+test-oldest: $(OLDEST)/.stamp ## Run the fast tests with the oldest versions that pyproject.toml allows
+	$(OLDEST)/bin/python -m pytest -n auto -m "not slow" -o filterwarnings=default $(ARGS)
 
 lint: $(VENV)/.stamp-lint ## Check format, style, types, layers and docstrings
 	$(BIN)/ruff format --check .
@@ -59,7 +65,7 @@ docs: $(VENV)/.stamp-docs ## Build the site into build/docs/html; needs no netwo
 perf: $(VENV)/.stamp-perf ## Compare speed with pymanopt, as ratios
 	$(BIN)/python perf/run.py $(ARGS)
 
-clean: ## Remove caches and built files (.venv stays)
+clean: ## Remove caches and built files (the environments stay)
 	rm -rf build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf docs/_generated docs/auto_examples docs/api/generated docs/api/backreferences
 	find src tests perf examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
@@ -75,4 +81,11 @@ $(VENV)/.stamp-lint: EXTRAS := lint,test
 $(VENV)/.stamp-%: EXTRAS = $*
 $(VENV)/.stamp-%: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable ".[$(EXTRAS)]"
+	@touch $@
+
+$(OLDEST)/.stamp: pyproject.toml .ci/oldest.py
+	$(PYTHON) -m venv --clear $(OLDEST)
+	$(PYTHON) .ci/oldest.py > $(OLDEST)/constraints.txt
+	$(OLDEST)/bin/python -m pip install --quiet --editable ".[test]" \
+	  --constraint $(OLDEST)/constraints.txt
 	@touch $@

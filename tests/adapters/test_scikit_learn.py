@@ -274,7 +274,7 @@ def test_weights_follow_their_rows_through_sample_domain():
         (-np.ones(30), "[Nn]egative"),
         (np.full(30, np.nan), "sample_weight contains NaN"),
         (np.ones((30, 1)), "1D array"),
-        (np.zeros(30), "at least one non-zero"),
+        (np.zeros(30), "at least (one non-zero|2 rows of positive weight)"),
         (np.eye(30)[0], "at least 2 rows of positive weight, but one has 1"),
     ],
 )

@@ -251,7 +251,8 @@ def test_shrinkage_is_that_of_the_full_width(rows, shrinkage):
 
 
 def test_weighted_mean_of_sparse_rows():
-    rows = sparse.random_array((7, 4), density=0.5, rng=np.random.default_rng(0), format="csr")
+    numbers = np.random.default_rng(0).random((7, 4))
+    rows = sparse.csr_array(np.where(numbers < 0.5, numbers, 0.0))
     weights = np.arange(7.0)
     np.testing.assert_allclose(
         weighted_mean(rows, weights), np.average(rows.toarray(), axis=0, weights=weights)
