@@ -84,6 +84,15 @@ def test_labels_are_utf8_wherever_they_go(folder):
     assert "trusted (doubts: " in said
 
 
+def test_columns_that_the_model_does_not_know_are_named(folder, tmp_path, printed):
+    FURTHER.assign(ticket=range(60), depht=0.0).to_csv(tmp_path / "more.csv", index=False)
+    result = run(folder, tmp_path / "more.csv", "--rows", "25")
+    assert result.stdout == printed
+    assert result.stderr.endswith("Unknown to the model, and left out: ticket, depht.\n")
+    assert "Unknown" not in run(folder, folder / "new.csv").stderr
+    assert run(folder, tmp_path / "more.csv", "-q").stderr == ""
+
+
 @pytest.mark.parametrize(
     ("column", "entry", "said"),
     [

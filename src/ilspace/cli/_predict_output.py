@@ -15,6 +15,7 @@ from rich.progress import Progress, TextColumn, TimeElapsedColumn
 import ilspace
 from ilspace.storage import whole_file
 from ilspace.tables import TableClassifier, TableError
+from ilspace.tables.columns import listed
 from ilspace.tables.prediction import label_file
 from ilspace.tables.result_files import MODEL
 
@@ -49,6 +50,8 @@ def run_and_show(
             f"{f' (doubts: {doubts})' if doubts else ''}.",
             err=True,
         )
+        if counts.left_out:
+            typer.echo(f"Unknown to the model, and left out: {listed(counts.left_out)}.", err=True)
 
 
 def _loaded(path: Path) -> TableClassifier:

@@ -118,7 +118,7 @@ def plan_columns(
     notes: list[str] = []
     found = [*ids, *_identifiers(source, target, {*ids, *ignored})]
     if len(found) > len(ids):
-        notes.append(f"Taken for identifiers: {_listed(found[len(ids) :])}.")
+        notes.append(f"Taken for identifiers: {listed(found[len(ids) :])}.")
     spare = {*found, *ignored}
     source_names, target_names = (
         [str(each) for each in table.columns if each not in spare] for table in (source, target)
@@ -198,11 +198,11 @@ def _common(source: list[str], target: list[str], notes: list[str]) -> list[str]
     for names, table in ((source, "source"), (target, "target")):
         others = [each for each in names if each not in set(shared)]
         if others:
-            notes.append(f"Only in the {table}, and left out: {_listed(others)}.")
+            notes.append(f"Only in the {table}, and left out: {listed(others)}.")
     if not shared:
         raise TableError(
             "The tables must have feature columns in common, but have none "
-            f"(source: {_listed(source)}; target: {_listed(target)}): rename columns, or label a "
+            f"(source: {listed(source)}; target: {listed(target)}): rename columns, or label a "
             "few target rows of each class."
         )
     return shared
@@ -259,11 +259,11 @@ def _columns(
         else:
             yield _category(name, sides, notes)
     if empty:
-        notes.append(f"Without any value, and left out: {_listed(empty)}.")
+        notes.append(f"Without any value, and left out: {listed(empty)}.")
     if dates:
-        notes.append(f"Dates, and left out: {_listed(dates)}.")
+        notes.append(f"Dates, and left out: {listed(dates)}.")
     if apart:
-        notes.append(f"Without a category that both tables have, and left out: {_listed(apart)}.")
+        notes.append(f"Without a category that both tables have, and left out: {listed(apart)}.")
 
 
 def _has_values(column: pd.Series) -> bool:
@@ -329,6 +329,20 @@ def _category(name: str, sides: Sequence[pd.Series], notes: list[str]) -> Column
     return Column(name, tuple(sorted(map(str, kept))))
 
 
-def _listed(names: Sequence[str], most: int = 5) -> str:
+def listed(names: Sequence[str], most: int = 5) -> str:
+    """Name some things in a sentence.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Their names.
+    most : int, default=5
+        How many to name; the others are counted.
+
+    Returns
+    -------
+    str
+        With commas.
+    """
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(names[:most]) + more

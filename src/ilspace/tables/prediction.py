@@ -28,11 +28,14 @@ class Counts(NamedTuple):
         How many there are, and how many of the predictions are trusted.
     doubts : dict of str to int
         How many predictions each doubt concerns, the most frequent first.
+    left_out : tuple of str
+        Columns of the file that the model does not know.
     """
 
     rows: int
     trusted: int
     doubts: dict[str, int]
+    left_out: tuple[str, ...]
 
 
 def predictions_table(
@@ -136,9 +139,12 @@ def label_file(
         Of what was said.
     """
     done, trusted, doubts = 0, 0, Counter[str]()
+    known = {*model.plan_.ids, *(each.name for each in model.plan_.target)}
+    left_out: tuple[str, ...] = ()
     # as written: of categories 1, 2 and x, a block without an x and with a gap makes 1.0 and 2.0
     categories = [each.name for each in model.plan_.target if each.categories]
     for block in read_chunks(path, texts=(*model.plan_.ids, *categories), n_rows=n_rows):
+        left_out = tuple(str(each) for each in block.columns if each not in known)
         with as_table_errors():
             labelled = model.label_rows(block)
         table = predictions_table(block, labelled, model.plan_.ids, first=done)
@@ -150,4 +156,4 @@ def label_file(
         doubts.update(word for each in labelled["doubts"] for word in each.split())
         if on_rows is not None:
             on_rows(done)
-    return Counts(done, trusted, dict(doubts.most_common()))
+    return Counts(done, trusted, dict(doubts.most_common()), left_out)
