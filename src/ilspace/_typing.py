@@ -43,6 +43,10 @@ class Manifold(Protocol):
         """Carry the tangent vector `u` at `x` to the tangent space at `y`."""
         ...
 
+    def overlap(self, x: Point, y: Point, u: Point, v: Point) -> Array:
+        """Inner product at `y` of `u`, carried there from `x`, with `v`."""
+        ...
+
     def combine(self, a: float, u: Point, b: float = 0.0, v: Point | None = None) -> Point:
         """Linear combination ``a u + b v`` of tangent vectors of one space; ``a u`` without `v`."""
         ...

@@ -186,6 +186,11 @@ class _OffTheManifold(Stiefel):
         return x + u
 
 
+class _UntransportedOverlap(SPD):
+    def overlap(self, x, y, u, v):
+        return self.inner(y, u, v)
+
+
 class _HalfProjection(Stiefel):
     def to_tangent(self, x, g):
         return g - x @ (x.T @ g) / 2
@@ -195,6 +200,7 @@ class _HalfProjection(Stiefel):
     ("manifold", "law", "words"),
     [
         (_WrongMetric(3), checks.check_gradient, "dual to the metric"),
+        (_UntransportedOverlap(3), checks.check_transport, "carried vector"),
         (_DoubleStep(6, 3), checks.check_retraction, "first order"),
         (_OffTheManifold(6, 3), checks.check_retraction, "stays on"),
         (_HalfProjection(6, 3), checks.check_tangent_projection, "twice"),

@@ -184,6 +184,8 @@ def check_transport(
 ) -> None:
     """Transport is linear, ends in the tangent space of arrival, and is nothing at home.
 
+    What is called overlap is the inner product of the carried vector with one there.
+
     Absil, Mahony and Sepulchre (2008), definition 8.1.1.
 
     Parameters
@@ -209,6 +211,11 @@ def check_transport(
         "transport is linear",
         tol,
     )
+    there = _tangent(manifold, y, rng)
+    wanted = float(manifold.inner(y, carried, there))
+    size = abs(float(manifold.inner(y, carried, carried) * manifold.inner(y, there, there))) ** 0.5
+    met = float(manifold.overlap(x, y, u, there))
+    _close(met, wanted, size, manifold, "overlap is that of the carried vector", tol)
 
 
 def check_isometry(

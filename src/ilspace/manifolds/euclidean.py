@@ -48,6 +48,10 @@ class Euclidean:
         """Vectors look the same everywhere."""
         return u
 
+    def overlap(self, x: Array, y: Array, u: Array, v: Array) -> Array:
+        """Sum of products."""
+        return dot(u, v)
+
     def combine(self, a: float, u: Array, b: float = 0.0, v: Array | None = None) -> Array:
         """Linear combination of one or two tangent vectors."""
         return a * u if v is None else a * u + b * v

@@ -37,17 +37,20 @@ class Product:
             for factor, *entries in zip(self.factors, *points, strict=True)
         )
 
+    def _weighted(self, products: tuple[Array, ...]) -> Array:
+        """Inner product from those of the factors."""
+        total = products[0] / self._mobility[0]
+        for product, mobility in zip(products[1:], self._mobility[1:], strict=True):
+            total = total + product / mobility
+        return total
+
     @property
     def _mobility(self) -> tuple[float, ...]:
         return self.mobility or (1.0,) * len(self.factors)
 
     def inner(self, x: Point, u: Point, v: Point) -> Array:
         """Weighted sum of the factors' inner products."""
-        products = self._each("inner", x, u, v)
-        total = products[0] / self._mobility[0]
-        for product, mobility in zip(products[1:], self._mobility[1:], strict=True):
-            total = total + product / mobility
-        return total
+        return self._weighted(self._each("inner", x, u, v))
 
     def to_tangent(self, x: Point, g: Point) -> Point:
         """Project factor by factor."""
@@ -67,6 +70,10 @@ class Product:
     def transport(self, x: Point, y: Point, u: Point) -> Point:
         """Transport factor by factor."""
         return self._each("transport", x, y, u)
+
+    def overlap(self, x: Point, y: Point, u: Point, v: Point) -> Array:
+        """Weighted sum of the factors' overlaps."""
+        return self._weighted(self._each("overlap", x, y, u, v))
 
     def combine(self, a: float, u: Point, b: float = 0.0, v: Point | None = None) -> Point:
         """Linear combination, factor by factor."""

@@ -51,6 +51,11 @@ class SPD:
         self._frames.append((x, frame))
         return frame
 
+    def _seen(self, x: Array, u: Array) -> Array:
+        """A tangent vector in the frame of its point, in which lengths are Euclidean."""
+        _, unroot = self._frame(x)
+        return unroot @ u @ unroot.mT
+
     @property
     def dimension(self) -> int:
         """Number of degrees of freedom."""
@@ -58,9 +63,8 @@ class SPD:
 
     def inner(self, x: Array, u: Array, v: Array) -> Array:
         """Affine-invariant inner product, taken in the Cholesky frame."""
-        _, unroot = self._frame(x)
-        seen = unroot @ u @ unroot.mT
-        return dot(seen, seen if v is u else unroot @ v @ unroot.mT)
+        seen = self._seen(x, u)
+        return dot(seen, seen if v is u else self._seen(x, v))
 
     def to_tangent(self, x: Array, g: Array) -> Array:
         """Symmetric part."""
@@ -72,8 +76,8 @@ class SPD:
 
     def retract(self, x: Array, u: Array) -> Array:
         """Follow the geodesic, written in the Cholesky frame: it is the same for every root."""
-        root, unroot = self._frame(x)
-        seen = symmetric_part(unroot @ u @ unroot.mT)
+        root, _ = self._frame(x)
+        seen = symmetric_part(self._seen(x, u))
         # the square of half the way, which is as definite as rounding allows
         half = root @ symmetric_exponential(seen / 2)
         return symmetric_part(half @ half.mT)
@@ -82,6 +86,10 @@ class SPD:
         """Change of Cholesky frame, an isometry."""
         change = self._frame(y)[0] @ self._frame(x)[1]
         return symmetric_part(change @ u @ change.mT)
+
+    def overlap(self, x: Array, y: Array, u: Array, v: Array) -> Array:
+        """Product of both as each frame sees its own: the transport changes nothing in it."""
+        return dot(self._seen(x, u), self._seen(y, v))
 
     def combine(self, a: float, u: Array, b: float = 0.0, v: Array | None = None) -> Array:
         """Linear combination of one or two tangent vectors."""

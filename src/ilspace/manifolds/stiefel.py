@@ -64,6 +64,10 @@ class Stiefel:
         """Project onto the tangent space at `y`."""
         return self.to_tangent(y, u)
 
+    def overlap(self, x: Array, y: Array, u: Array, v: Array) -> Array:
+        """Trace inner product: what the projection takes off `u` is orthogonal to `v`."""
+        return dot(u, v)
+
     def combine(self, a: float, u: Array, b: float = 0.0, v: Array | None = None) -> Array:
         """Linear combination of one or two tangent vectors."""
         return a * u if v is None else a * u + b * v

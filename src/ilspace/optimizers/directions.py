@@ -58,8 +58,7 @@ def polak_ribiere(manifold: Manifold, before: Iterate | None, now: Iterate) -> P
     if before is None or now.heading is None:
         return downhill
     square = now.progress.gradient_norm**2
-    gradient = manifold.transport(before.point, now.point, before.gradient)
-    overlap = float(manifold.inner(now.point, now.gradient, gradient))
+    overlap = float(manifold.overlap(before.point, now.point, before.gradient, now.gradient))
     beta = (square - overlap) / before.progress.gradient_norm**2
     if beta <= 0:
         return downhill
