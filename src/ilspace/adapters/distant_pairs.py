@@ -13,6 +13,7 @@ from ilspace.adapters.distant_pieces import Piece, coordinates
 from ilspace.pairs import PairStatistics
 from ilspace.pairs.rectangles import BlockOfRows, RectangleSum, rectangle_sum
 from ilspace.pairs.scatter import class_scatter, scatter_statistics
+from ilspace.pairs.tiles import laplacian_gradients
 from ilspace.pairs.weights import pair_shares
 from ilspace.scale import RowSpace
 from ilspace.scale.dask_rows import add_up, tree
@@ -255,6 +256,5 @@ def pull_back(
     product = sum((each.rows for each in below[1:]), below[0].rows)
     for each in above:
         product = product + each.columns
-    p = block.latent.shape[1]
-    laplacian = product[:, p:] * block.latent - product[:, :p]
-    return value, piece.rows.T @ (2 * laplacian @ metric), block.latent.T @ laplacian
+    latent_gradient, metric_gradient = laplacian_gradients(product, block.latent, metric)
+    return value, piece.rows.T @ latent_gradient, metric_gradient

@@ -39,6 +39,32 @@ def excess_factors(latent: Array, stretched: Array) -> tuple[Array, Array]:
     return left, xp.concat([latent, ones, norms], axis=1)
 
 
+def laplacian_gradients(product: Array, latent: Array, metric: Array) -> tuple[Array, Array]:
+    r"""Gradients of a sum over pairs, from the products of its slopes with the rows.
+
+    With C the symmetric matrix of weighted slopes and :math:`L = \mathrm{diag}(C\mathbf 1) - C`.
+
+    Parameters
+    ----------
+    product : array of shape (n, p + 1)
+        :math:`C [Z, \mathbf 1]`.
+    latent : array of shape (n, p)
+        The rows Z.
+    metric : array of shape (p, p)
+        M.
+
+    Returns
+    -------
+    latent_gradient : array of shape (n, p)
+        :math:`2LZM`.
+    metric_gradient : array of shape (p, p)
+        :math:`Z^\top LZ`.
+    """
+    p = latent.shape[1]
+    laplacian = product[:, p:] * latent - product[:, :p]
+    return laplacian @ (2 * metric), latent.mT @ laplacian
+
+
 class AllPairs:
     """Every pair of labelled rows, similar and dissimilar ones in balance.
 
@@ -134,8 +160,7 @@ class AllPairs:
             else:
                 total = total + part
                 product[columns, :] += slopes.mT @ with_ones[rows, :]
-        laplacian = product[:, p:] * latent - product[:, :p]
-        return PairSum(total, laplacian @ (2 * metric), latent.mT @ laplacian)
+        return PairSum(total, *laplacian_gradients(product, latent, metric))
 
     def _tile(self, i: int, j: int) -> Array:
         """Signed weights of the pairs of one block of rows with another."""
