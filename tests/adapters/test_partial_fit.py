@@ -2,6 +2,7 @@
 
 import pickle
 from contextlib import nullcontext
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -19,6 +20,7 @@ from ilspace.adapters import incremental
 from ilspace.adapters.domain_rows import DomainRows
 from ilspace.adapters.memory import RowMemory, labelled_domains
 from ilspace.backend import to_numpy
+from ilspace.pairs.weights import pair_totals
 from ilspace.scale.running import moments
 
 DATA = shifted(n=240, nt=150, d=8)
@@ -107,6 +109,20 @@ def test_rows_without_a_label_are_not_remembered():
     np.testing.assert_array_equal(memory.X, np.eye(3)[[0, 2]])
     (domain,) = labelled_domains((memory,))
     assert domain.weights is None
+
+
+def test_remembered_rows_are_no_repeated_rows():
+    # each stands for others of its class: weights count up to a factor, and none makes twins
+    codes = np.repeat([0, 1], [30, 12])
+    memory = remembered(codes, 3, 10)
+    (domain,) = labelled_domains((memory,))
+    (scaled,) = labelled_domains((replace(memory, weights=0.01 * memory.weights),))
+    np.testing.assert_allclose(domain.weights, scaled.weights)
+    similar, dissimilar = pair_totals(domain.codes, domain.weights)
+    apart = np.triu(np.outer(domain.weights, domain.weights), k=1)
+    alike = domain.codes[:, None] == domain.codes[None, :]
+    assert similar == pytest.approx(apart[alike].sum())
+    assert dissimilar == pytest.approx(apart[~alike].sum())
 
 
 # -- learning ------------------------------------------------------------------------------------

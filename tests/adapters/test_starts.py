@@ -113,6 +113,20 @@ def test_class_means_are_the_same_however_the_span_is_found(fit):
         np.testing.assert_allclose(basis, other, atol=1e-8)
 
 
+def test_class_means_of_weighted_rows_are_those_of_repeated_rows():
+    case = shifted(n=60, nt=40, d=12)
+    rng = np.random.default_rng(0)
+    times, times_t = rng.integers(1, 4, 60), rng.integers(1, 4, 40)
+    yt = np.where(np.arange(40) < 12, case.yt, -1)
+    weighted, repeated = (ILSTransformer(4, start="class-means", max_iter=0) for _ in range(2))
+    weighted.fit(case.X, case.y, case.Xt[:, :9], yt, sample_weight=np.r_[times, times_t])
+    X, y = (np.repeat(each, times, axis=0) for each in (case.X, case.y))
+    repeated.fit(X, y, *(np.repeat(each, times_t, axis=0) for each in (case.Xt[:, :9], yt)))
+    for name in ("source_projection_", "target_projection_", "source_scale_", "target_scale_"):
+        expected = getattr(repeated, name)
+        np.testing.assert_allclose(getattr(weighted, name), expected, atol=1e-8, err_msg=name)
+
+
 def test_class_means_of_more_components_than_axes_to_fill_with(monkeypatch):
     monkeypatch.setattr(starts, "FILLING_AXES", 3)
     case = shifted(n=60, nt=40, d=12)

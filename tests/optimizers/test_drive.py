@@ -59,6 +59,35 @@ def test_judge_averages_over_its_patience():
     assert judge(history, patience=2, **options) is Status.SETTLED
 
 
+@pytest.mark.parametrize("patience", [1, 2, 5])
+@pytest.mark.parametrize(("rate", "status"), [(0.9, Status.SETTLED), (1.1, Status.RUNNING)])
+def test_an_even_decrease_is_judged_alike_whatever_the_patience(patience, rate, status):
+    # after a long way down, per iteration about 1 % of the value that is reached
+    history = [progress(1000.0)] + [progress(1.0 + 0.01 * rate * k) for k in range(9, -1, -1)]
+    options = {"tol": 0.01, "gradient_tol": 0.0, "max_iter": 99}
+    assert judge(history, patience=patience, **options) is status
+
+
+@pytest.mark.parametrize("unit", [1e-7, 1e7])
+@pytest.mark.parametrize("smaller", [1e-9, 1e-7, 1e-5, 1e-3])
+@pytest.mark.parametrize("step", [0.0, 1.0])
+def test_the_unit_of_the_objective_does_not_matter(unit, smaller, step):
+    options = {"tol": 1e-6, "gradient_tol": 1e-8, "patience": 1, "max_iter": 99}
+
+    def verdict(unit):
+        history = [progress(3.0 * unit, unit), progress(2.0 * unit, smaller * unit, step)]
+        return judge(history, **options)
+
+    assert verdict(unit) is verdict(1.0)
+
+
+@pytest.mark.parametrize(("smaller", "status"), [(1e-5, Status.CONVERGED), (1e-3, Status.STALLED)])
+def test_without_a_way_down_half_the_digits_of_the_gradient_are_enough(smaller, status):
+    # near a minimum the value has lost half of its digits when the gradient still has them
+    history = [progress(3.0), progress(2.0, gradient_norm=smaller, step=0.0)]
+    assert judge(history, tol=0.0, gradient_tol=1e-8, patience=3, max_iter=99) is status
+
+
 def test_tol_zero_never_settles():
     options = {"tol": 0.0, "gradient_tol": 0.0, "patience": 3, "max_iter": 99}
     assert judge([progress(1.0)] * 50, **options) is Status.RUNNING

@@ -42,6 +42,24 @@ def test_the_widest_bounds_that_are_right_often_enough(rows, accuracy):
     assert trust.distance == np.quantile(distance, FARTHEST)
 
 
+@pytest.mark.parametrize("accuracy", [0.75, 0.8, 0.9])
+@pytest.mark.parametrize("seed", range(4))
+def test_bounds_of_many_rows_that_are_as_right_as_they_are_sure(seed, accuracy):
+    rng = np.random.default_rng(seed)
+    probability = rng.uniform(0.3, 1.0, 300)
+    is_right = rng.random(300) < probability
+    trust = learn_trust(probability, np.ones(300), is_right=is_right, accuracy=accuracy)
+    assert trust.confidence == naive_confidence(probability, is_right, accuracy)
+    assert 0.3 < trust.confidence < 1
+
+
+@pytest.mark.parametrize(("n_rows", "is_enough"), [(9, False), (10, True)])
+def test_a_confidence_is_backed_by_ten_rows(n_rows, is_enough):
+    right = np.full(n_rows, True)
+    trust = learn_trust(np.ones(n_rows), np.ones(n_rows), is_right=right, accuracy=0.9)
+    assert np.isfinite(trust.confidence) == is_enough
+
+
 def test_both_bounds_count():
     probability, distance = np.array([0.5, 0.4, 0.9, 0.3]), np.array([2.0, 1.0, 2.1, 9.0])
     doubts = Trust(0.5, 2.0).doubts(probability, distance)

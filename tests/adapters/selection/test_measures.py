@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import entropy
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.metrics import log_loss
 
 from ilspace.selection import (
@@ -211,6 +212,30 @@ def test_ratio_of_sparse_rows():
     np.testing.assert_allclose(
         density_ratio(sparse.csr_matrix(source), sparse.csr_matrix(target)), dense, rtol=1e-2
     )
+
+
+def test_columns_that_come_twice_do_not_make_the_domains_differ_more():
+    source, target = gaussians(n=60, nt=50)
+    twice = density_ratio(np.tile(source, 3), np.tile(target, 3))
+    np.testing.assert_allclose(twice, density_ratio(source, target), rtol=1e-3)
+
+
+class KnownOdds(ClassifierMixin, BaseEstimator):
+    """Tells the domains apart by odds that stand in the first column."""
+
+    def fit(self, X, y):
+        self.classes_ = np.unique(y)
+        return self
+
+    def predict_proba(self, X):
+        odds = X[:, 0]
+        return np.stack([1 / (1 + odds), odds / (1 + odds)], axis=1)
+
+
+def test_one_row_has_no_more_than_the_root_of_their_number_of_mean_weights():
+    odds = np.r_[np.ones(99), 9901.0][:, None]  # 100 on average
+    ratio = density_ratio(odds, np.ones((100, 1)), at=odds, classifier=KnownOdds())
+    np.testing.assert_allclose(ratio, np.r_[np.ones(99), 1000.0])
 
 
 def test_ratio_needs_rows():

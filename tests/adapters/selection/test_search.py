@@ -347,6 +347,14 @@ def test_rows_held_out_of_each_class():
     assert np.bincount(labels[rows], minlength=4).tolist() == [0, 1, 7, 19]
 
 
+@pytest.mark.parametrize("share", [0.2, 0.25, 0.5])
+def test_rows_held_out_are_as_many_as_the_share_is_near(share):
+    sizes = np.arange(4, 24)
+    labels = np.repeat(np.arange(len(sizes)), sizes)
+    found = np.bincount(labels[hold_out(labels, share, np.random.default_rng(0))])
+    assert np.max(np.abs(found - share * sizes)) <= 0.5
+
+
 @pytest.mark.parametrize(
     ("shapes", "expected"),
     [
