@@ -117,6 +117,8 @@ def test_remembered_rows_are_no_repeated_rows():
     memory = remembered(codes, 3, 10)
     (domain,) = labelled_domains((memory,))
     (scaled,) = labelled_domains((replace(memory, weights=0.01 * memory.weights),))
+    assert domain.weights is not None
+    assert scaled.weights is not None
     np.testing.assert_allclose(domain.weights, scaled.weights)
     similar, dissimilar = pair_totals(domain.codes, domain.weights)
     apart = np.triu(np.outer(domain.weights, domain.weights), k=1)
