@@ -70,6 +70,10 @@ class BenchmarkFigure(SphinxDirective):
         if experiment not in FIGURES:
             raise self.error(f"A figure is one of {', '.join(FIGURES)}, but not {experiment!r}.")
         results = _results(self.env, experiment)
+        try:
+            results.table(experiment)  # a figure without results would be empty
+        except (NoSuchNumberError, PlanError) as error:
+            raise self.error(str(error)) from None
         drawing = FIGURES[experiment](results.folder)
         place = Path(self.env.srcdir, _PICTURES, f"{experiment}.svg")
         place.parent.mkdir(exist_ok=True)

@@ -10,8 +10,8 @@ import numpy as np
 
 from ilspace.benchmark.formats import best_rows
 from ilspace.benchmark.plans import FIXED, load_plan
-from ilspace.benchmark.store import Store
-from ilspace.benchmark.tables import Block, Row, Table, make_table
+from ilspace.benchmark.store import Store, outdated_sentence
+from ilspace.benchmark.tables import Block, Row, Table, make_table, why_empty
 
 BEST_OTHER = "best other"
 """Stands for the method of fixed parameters with the highest mean, the reference left out."""
@@ -59,15 +59,12 @@ class StoredResults:
         Returns
         -------
         Table
-            With at least one block.
+            With at least one block, of results with the current parameters and revisions.
         """
         path = self.store(experiment)
         made = _summary(experiment, path, path.stat().st_mtime_ns if path.is_file() else 0)
         if not made.blocks:
-            raise NoSuchNumberError(
-                f"{path.name} must hold results of {experiment}, but has none: "
-                f"make them with `ilspace bench run {experiment}`."
-            )
+            raise NoSuchNumberError(why_empty(made, path.name, f"ilspace bench run {experiment}"))
         return made
 
     def text(self, name: str) -> str:
@@ -94,14 +91,26 @@ class StoredResults:
             )
         experiment, preprocessing, method, quantity = parts
         table = self.table(experiment)
-        block = _find({each.preprocessing: each for each in table.blocks}, preprocessing, name)
-        first, minus, second = method.partition(" - ")
-        row = _row(table, block, first, name)
-        if not minus:
-            return _printed(table, block, row, quantity, name)
-        other = _row(table, block, second, name)
-        difference = _value(table, row, quantity, name) - _value(table, other, quantity, name)
-        return _number(difference, sign=True)
+        try:
+            return _text(table, preprocessing, method, quantity, name)
+        except NoSuchNumberError as error:
+            if not table.n_outdated:
+                raise
+            remedy = f"are left out: make them anew with `ilspace bench run {experiment}`"
+            raise NoSuchNumberError(
+                f"{error} {outdated_sentence(table.n_outdated, remedy)}"
+            ) from None
+
+
+def _text(table: Table, preprocessing: str, method: str, quantity: str, name: str) -> str:
+    block = _find({each.preprocessing: each for each in table.blocks}, preprocessing, name)
+    first, minus, second = method.partition(" - ")
+    row = _row(table, block, first, name)
+    if not minus:
+        return _printed(table, block, row, quantity, name)
+    other = _row(table, block, second, name)
+    difference = _value(table, row, quantity, name) - _value(table, other, quantity, name)
+    return _number(difference, sign=True)
 
 
 @lru_cache(maxsize=16)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,8 +16,9 @@ import scipy.io
 from typer.testing import CliRunner
 
 from ilspace.benchmark import cells
-from ilspace.benchmark.cells import make_estimator, run_cell
+from ilspace.benchmark.cells import run_cell
 from ilspace.benchmark.formats import FORMATS
+from ilspace.benchmark.methods import make_method
 from ilspace.benchmark.plans import PlanError, cell_key, experiment_names, load_plan, parse_plan
 from ilspace.benchmark.runner import run_cells
 from ilspace.benchmark.store import Store
@@ -60,7 +62,7 @@ def test_shipped_experiments_make_sense(name):
     assert len(every) == n_draws * len(found.transfers) * len(found.preprocessing)
     assert not found.paper or "ILS" in paper_table(found.paper)
     for method in found.methods:
-        make_estimator(method.estimator, dict(method.parameters), 0)
+        make_method(method, 0)
 
 
 @pytest.mark.parametrize(
@@ -394,14 +396,13 @@ def test_missing_data_are_said_once_and_first(monkeypatch, tmp_path):
 
 
 def test_a_broken_cell_does_not_raise():
-    cell = next(iter(parse_plan("small", PLAN.replace("TargetOnly", "Nothing")).cells()))
-    record = run_cell(cell)
+    record = run_cell(replace(next(iter(plan().cells())), estimator="Nothing"))
     assert "There is no estimator 'Nothing'" in record["error"]
     json.dumps(record, allow_nan=False)
 
 
 def test_a_failure_is_recorded_without_folders(monkeypatch):
-    monkeypatch.setattr(cells, "make_estimator", lambda *_: 1 / 0)
+    monkeypatch.setattr(cells, "load_trial", lambda *_: 1 / 0)
     record = run_cell(next(iter(plan().cells())))
     assert record["error"].startswith("ZeroDivisionError")
     assert record["places"][0].startswith("cells.py:")

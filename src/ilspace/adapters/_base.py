@@ -52,6 +52,9 @@ class DomainAdapter(BaseEstimator):
     _takes_dask: ClassVar[bool] = True
     """Whether `fit` and most other methods know what to do with Dask collections."""
 
+    _revision: ClassVar[int] = 1
+    """Raised when the same parameters give other results; a subclass may have one of its own."""
+
     def __sklearn_tags__(self):
         """Say what the common checks may expect."""
         tags = super().__sklearn_tags__()

@@ -15,9 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
-from ilspace import adapters, baselines
-from ilspace.benchmark.learned_basis import LearnedBasis
-from ilspace.benchmark.oracle import OracleSearch
+from ilspace.benchmark.methods import check_digest, make_method
 from ilspace.benchmark.plans import Cell, PlanError
 from ilspace.benchmark.protocols import Split, gong_splits, hoffman_splits
 from ilspace.datasets import (
@@ -27,43 +25,9 @@ from ilspace.datasets import (
     preprocess,
     search_roots,
 )
-from ilspace.selection import LabelFreeSearch
 
 OFFICE_CALTECH = "office-caltech"
 """The data set that has official draws."""
-
-
-def make_estimator(name: str, parameters: dict[str, Any], seed: int) -> Any:
-    """Make an estimator from its name.
-
-    Parameters
-    ----------
-    name : str
-        A class of `ilspace` or `ilspace.baselines`, or a classmethod such as
-        ``"ILSClassifier.as_in_paper"``.
-    parameters : dict
-        Its parameters; ``source_basis="ils"`` is the basis that ILS learns.
-    seed : int
-        Value of `random_state`, where it has one that is not given.
-
-    Returns
-    -------
-    estimator
-        Not fitted.
-    """
-    kind_name, _, maker = name.partition(".")
-    home = adapters if kind_name in adapters.__all__ else baselines
-    if kind_name not in home.__all__:
-        known = ", ".join([*adapters.__all__, *baselines.__all__])
-        raise PlanError(f"There is no estimator {name!r}; there are {known}.")
-    kind = getattr(home, kind_name)
-    if parameters.get("source_basis") == "ils":
-        others = {name: value for name, value in parameters.items() if name != "source_basis"}
-        return LearnedBasis(kind, others)
-    estimator = (getattr(kind, maker) if maker else kind)(**parameters)
-    if "random_state" in estimator.get_params() and "random_state" not in parameters:
-        estimator.set_params(random_state=seed)
-    return estimator
 
 
 @lru_cache(maxsize=4)
@@ -86,7 +50,7 @@ def check_cell(cell: Cell) -> None:
     cell : Cell
         A cell whose data, domains, draw and method are looked up.
     """
-    make_estimator(cell.estimator, dict(cell.parameters), 0)
+    check_digest(cell)
     (_, y), (_, yt) = _pair(cell)
     _split(cell, y, yt)
 
@@ -185,13 +149,9 @@ def run_cell(cell: Cell) -> dict[str, Any]:
 
 
 def _fit_and_score(cell: Cell, seed: int) -> dict[str, Any]:
-    estimator = make_estimator(cell.estimator, dict(cell.parameters), seed)
+    check_digest(cell)
     given, hidden = load_trial(cell)
-    if cell.selection == "label-free":
-        search = LabelFreeSearch(estimator, dict(cell.grid), random_state=seed)
-        estimator = search.set_params(criteria=list(search.choose_by))  # others decide nothing
-    elif cell.selection == "oracle":
-        estimator = OracleSearch(estimator, dict(cell.grid), hidden)
+    estimator = make_method(cell, seed, hidden)
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         start = time.perf_counter()

@@ -12,7 +12,7 @@ import numpy as np
 from matplotlib.figure import Figure
 
 from ilspace.benchmark.plans import load_plan
-from ilspace.benchmark.store import Store
+from ilspace.benchmark.store import Store, find_results
 from ilspace.benchmark.tables import Block, Row, Table, make_table
 from ilspace.objective import SmoothHinge
 
@@ -79,7 +79,8 @@ def draw_convergence(folder: Path) -> Drawing:
     plan = load_plan("solvers")
     runs: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)
     floors: dict[tuple, float] = {}
-    records = [r for r in Store(folder / "solvers.jsonl").records() if r.get("objective")]
+    found = find_results(plan.cells(), Store(folder / "solvers.jsonl").records())
+    records = [each for each in found.records.values() if each.get("objective")]
     for record in records:
         case = _case(record)
         floors[case] = min(floors.get(case, np.inf), min(record["objective"]))
@@ -94,9 +95,9 @@ def draw_convergence(folder: Path) -> Drawing:
     figure, axes = _axes(plan.title, "iteration", "share of the decrease left", max(len(blocks), 1))
     for ax, preprocessing in zip(axes, blocks, strict=False):
         for method in plan.methods:
-            found = runs.get((preprocessing, method.name))
-            if found:
-                ax.semilogy(np.median(found, axis=0), label=method.name)
+            left = runs.get((preprocessing, method.name))
+            if left:
+                ax.semilogy(np.median(left, axis=0), label=method.name)
         ax.set_title(preprocessing)
         ax.legend()
     return Drawing(

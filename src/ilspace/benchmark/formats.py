@@ -10,6 +10,7 @@ from types import MappingProxyType
 import numpy as np
 
 from ilspace.benchmark.plans import FIXED
+from ilspace.benchmark.store import outdated_sentence
 from ilspace.benchmark.tables import Block, Row, Table
 
 
@@ -43,6 +44,8 @@ def _notes(table: Table, block: Block) -> str:
     fewer = [f"{row.method}: {row.n_trials}" for row in block.rows if row.n_trials < count]
     exceptions = f" ({', '.join(fewer)})" if fewer else ""
     missing = f" {table.n_failed} cells failed." if table.n_failed else ""
+    if table.n_outdated:
+        missing += f" {outdated_sentence(table.n_outdated, 'are left out')}"
     return (
         f"Accuracy in %, mean ± sample standard deviation over {count} trials"
         f"{exceptions}; of fixed parameters the best in bold, "

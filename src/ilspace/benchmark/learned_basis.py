@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
+
+from sklearn.base import clone
 
 from ilspace.adapters import ILSTransformer
 
@@ -15,24 +17,30 @@ class LearnedBasis:
 
     Parameters
     ----------
-    kind : type
-        ``GFK`` or ``SubspaceAlignment``.
-    parameters : dict
-        Its parameters but the basis; ILS has the same number of components.
+    method : estimator
+        A ``GFK`` or ``SubspaceAlignment``, not fitted, of any `source_basis`; ILS has the same
+        number of components.
     """
 
-    def __init__(self, kind: type, parameters: dict[str, Any]) -> None:
-        self.kind, self.parameters = kind, parameters
+    _revision: ClassVar[int] = 1
 
-    def get_params(self) -> dict[str, Any]:
-        """Parameters of the method.
+    def __init__(self, method: Any) -> None:
+        self.method = method
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """Estimators that it consists of.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Accepted as scikit-learn's estimators do; there is nothing deeper.
 
         Returns
         -------
         dict
-            But the basis.
+            What learns the basis, and the method.
         """
-        return self.parameters
+        return {"basis": ILSTransformer(self.method.n_components), "method": self.method}
 
     def fit(self, X, y, Xt, yt=None) -> LearnedBasis:
         """Learn the basis, then the method on it.
@@ -47,8 +55,8 @@ class LearnedBasis:
         self
             Fitted.
         """
-        ils = ILSTransformer(self.parameters.get("n_components")).fit(X, y, Xt, yt)
-        method = self.kind(**self.parameters, source_basis=ils.source_projection_)
+        ils = self.get_params()["basis"].fit(X, y, Xt, yt)
+        method: Any = clone(self.method).set_params(source_basis=ils.source_projection_)
         self.solution_ = ils.solution_
         self._method = method.fit(X, y, Xt, yt)
         return self

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import clone
@@ -21,16 +21,33 @@ class OracleSearch:
     param_grid : dict
         Values to try.
     hidden : tuple of X, y
-        Target rows and their true labels.
+        Target rows and their true labels; None where nothing is to be fitted.
     """
+
+    _revision: ClassVar[int] = 1
 
     best_estimator_: Any
     best_parameters_: dict[str, Any]
 
     def __init__(
-        self, estimator: Any, param_grid: dict[str, list], hidden: tuple[Any, np.ndarray]
+        self, estimator: Any, param_grid: dict[str, list], hidden: tuple[Any, np.ndarray] | None
     ) -> None:
         self.estimator, self.param_grid, self.hidden = estimator, param_grid, hidden
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """What is tried.
+
+        Parameters
+        ----------
+        deep : bool, default=True
+            Accepted as scikit-learn's estimators do; there is nothing deeper.
+
+        Returns
+        -------
+        dict
+            The estimator and the grid; the hidden rows are data.
+        """
+        return {"estimator": self.estimator, "param_grid": self.param_grid}
 
     def fit(self, *given: Any) -> OracleSearch:
         """Fit all settings, keep the best.
@@ -45,6 +62,8 @@ class OracleSearch:
         self
             Fitted.
         """
+        if self.hidden is None:
+            raise ValueError("A fit needs the hidden target labels, but hidden is None: pass them.")
         best = -1.0
         for parameters in ParameterGrid(self.param_grid):
             fitted = clone(self.estimator).set_params(**parameters).fit(*given)

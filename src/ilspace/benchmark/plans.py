@@ -25,6 +25,10 @@ class PlanError(ValueError):
     """A plan that cannot be carried out, and what to change."""
 
 
+_AS_SPELLED = frozenset({"estimator", "parameters", "selection", "grid"})
+"""What a cell says of its method as the plan spells it; the digest holds what it amounts to."""
+
+
 def cell_key(cell: Mapping[str, Any]) -> str:
     """What tells a cell from all others, as text.
 
@@ -36,9 +40,27 @@ def cell_key(cell: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        Equal for equal cells.
+        Equal for cells of the same data, trial, name of the method and digest, however the plan
+        spells the parameters. A cell of a store that is older than digests has none, and equals
+        no cell of a plan.
     """
-    return json.dumps(cell, sort_keys=True)
+    return json.dumps({k: v for k, v in cell.items() if k not in _AS_SPELLED}, sort_keys=True)
+
+
+def cell_place(cell: Mapping[str, Any]) -> str:
+    """Place of a cell in its table, as text: its key without the digest.
+
+    Parameters
+    ----------
+    cell : mapping
+        A cell as plain data.
+
+    Returns
+    -------
+    str
+        Equal for cells of the same data, trial and name of the method.
+    """
+    return cell_key({k: v for k, v in cell.items() if k != "digest"})
 
 
 @dataclass(frozen=True)
@@ -57,8 +79,11 @@ class Cell:
         Name of the method's row.
     estimator : str
         Name of its class.
+    digest : str
+        What the method amounts to, with all defaults and its revision, in 16 hexadecimal digits;
+        see :func:`~ilspace.benchmark.methods.method_digest`.
     parameters : mapping
-        Parameters of the class.
+        Parameters of the class that the plan spells.
     selection : str
         How they were chosen, one of `SELECTIONS`.
     grid : mapping
@@ -74,6 +99,7 @@ class Cell:
     trial: int
     method: str
     estimator: str
+    digest: str
     parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     selection: str = FIXED
     grid: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
@@ -180,12 +206,21 @@ class Plan:
         Yields
         ------
         Cell
-            One a preprocessing, transfer, trial and method.
+            One per preprocessing, transfer, trial and method.
+
+        Raises
+        ------
+        PlanError
+            Where a method cannot be made.
         """
+        # imported here, for the command line reads names of plans before it needs any method
+        from ilspace.benchmark.methods import describe_method, method_digest
+
+        digests = [method_digest(describe_method(method)) for method in self.methods]
         for preprocessing in self.preprocessing:
             for source, target in self.transfers:
                 for trial in range(self.trials):
-                    for method in self.methods:
+                    for method, digest in zip(self.methods, digests, strict=True):
                         if method.trials and trial >= method.trials:
                             continue
                         yield Cell(
@@ -198,6 +233,7 @@ class Plan:
                             trial,
                             method.name,
                             method.estimator,
+                            digest,
                             method.parameters,
                             method.selection,
                             method.grid,

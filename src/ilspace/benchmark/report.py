@@ -14,8 +14,8 @@ from sklearn.decomposition import PCA
 from ilspace.adapters import ILSTransformer
 from ilspace.benchmark.cells import load_trial
 from ilspace.benchmark.plans import Cell, Plan, experiment_names, load_plan
-from ilspace.benchmark.store import Store
-from ilspace.benchmark.tables import Block, Table, make_table
+from ilspace.benchmark.store import Store, find_results, outdated_sentence
+from ilspace.benchmark.tables import Block, Table, make_table, why_empty
 from ilspace.pages import Section, chart, escaped, render_page
 
 _INTRODUCTION = (
@@ -51,6 +51,10 @@ def write_report(folder: Path, *, illustrate: Cell | None = None) -> str:
 
 def _experiment(plan: Plan, records: list[dict[str, Any]]) -> Section:
     table = make_table(plan, records)
+    records = list(find_results(plan.cells(), records).records.values())
+    if not records:
+        sentence = why_empty(table, f"{plan.name}.jsonl", f"ilspace bench run {plan.name}")
+        return Section(plan.name, plan.title, f"<p>{escaped(sentence)}</p>")
     parts = []
     for block in table.blocks:
         parts.append(f"<h3>Preprocessing {escaped(block.preprocessing)}</h3>")
@@ -58,7 +62,7 @@ def _experiment(plan: Plan, records: list[dict[str, Any]]) -> Section:
         parts.append(chart(_by_transfer(table, block), f"{plan.title}, {block.preprocessing}"))
     if any(record.get("objective") for record in records) and plan.name == "solvers":
         parts.append(chart(_objectives(plan, records), "Objective against iterations"))
-    parts.append(_how(plan, records))
+    parts.append(_how(table, records))
     return Section(plan.name, plan.title, "".join(parts))
 
 
@@ -122,8 +126,12 @@ def _objectives(plan: Plan, records: Iterable[dict[str, Any]]) -> go.Figure:
     return figure
 
 
-def _how(plan: Plan, records: list[dict[str, Any]]) -> str:
+def _how(table: Table, records: list[dict[str, Any]]) -> str:
     """How the numbers of an experiment were made."""
+    plan = table.plan
+    outdated = ""
+    if table.n_outdated:
+        outdated = f" {escaped(outdated_sentence(table.n_outdated, 'are left out'))}"
     versions = {json.dumps(each.get("versions", {}), sort_keys=True) for each in records}
     listed = "".join(
         f"<li>{escaped(', '.join(f'{k} {v}' for k, v in json.loads(each).items()))}</li>"
@@ -143,7 +151,8 @@ def _how(plan: Plan, records: list[dict[str, Any]]) -> str:
         f"<p>Command: <code>ilspace bench run {escaped(plan.name)}</code>. Data: "
         f"{escaped(plan.dataset)}, {escaped(plan.features)}, {escaped(plan.setting)}. "
         f"{len(records)} records, {failed} failed, {unsettled} with a warning of convergence, "
-        f"{seconds:.0f} s of fitting.</p><ul>{methods}</ul><p>Versions:</p><ul>{listed}</ul>"
+        f"{seconds:.0f} s of fitting.{outdated}</p><ul>{methods}</ul><p>Versions:</p>"
+        f"<ul>{listed}</ul>"
         "</details>"
     )
 

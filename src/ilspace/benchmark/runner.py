@@ -10,6 +10,7 @@ import joblib
 
 from ilspace.backend import one_thread
 from ilspace.benchmark.cells import check_cell, run_cell
+from ilspace.benchmark.methods import describe_method
 from ilspace.benchmark.plans import Cell, PlanError
 from ilspace.benchmark.store import Store
 
@@ -30,8 +31,10 @@ def run_cells(
 ) -> int:
     """Run the cells that the store has no result of.
 
-    Each record is in the store as soon as its cell has finished. Results do not depend on the
-    number of workers: every cell has its own seed, and works in one thread.
+    Each record is in the store as soon as its cell has finished, after a description of its method
+    where the store has none. Results of other parameters, or of another revision of the method,
+    do not count, and remain in the store. Results do not depend on the number of workers: every
+    cell has its own seed, and works in one thread.
 
     Parameters
     ----------
@@ -40,7 +43,7 @@ def run_cells(
     store : Store
         Where results are, and go.
     jobs : int, default=-1
-        Processes; -1 for one a core.
+        Processes; -1 for one per core.
     dask : str, optional
         Address of a Dask scheduler, or ``"local"`` for a cluster on this machine.
     on_record : callable, optional
@@ -59,13 +62,22 @@ def run_cells(
     finished = store.finished()
     todo = [cell for cell in cells if cell.key not in finished]
     # what would fail in every cell alike is better said before the first
-    for cell in {(cell.estimator, cell.preprocessing): cell for cell in todo}.values():
+    for cell in {(cell.digest, cell.preprocessing): cell for cell in todo}.values():
         check_cell(cell)
+    described = store.methods()
+    missing = {
+        cell.digest: describe_method(cell)
+        for cell in {cell.digest: cell for cell in todo}.values()
+        if cell.digest not in described
+    }
     with _backend(jobs, dask):
         parallel = joblib.Parallel(
             n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1
         )
         for record in parallel(joblib.delayed(_run_alone)(cell) for cell in todo):
+            digest = record["cell"]["digest"]
+            if digest in missing:
+                store.describe(digest, missing.pop(digest))
             store.append(record)
             on_record(record)
     return len(todo)

@@ -1,27 +1,31 @@
-"""Finished cells, a line of JSON each, never rewritten."""
+"""Finished cells, one line of JSON each, never rewritten."""
 
 from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ilspace.benchmark.plans import cell_key
+from ilspace.benchmark.plans import Cell, cell_key, cell_place
 
 
 class Store:
-    """An append-only file of records.
+    """An append-only file of records, and of the methods that made them.
 
-    A record is written with one system call and is on the disk before :meth:`append` returns, so
-    a process that is killed loses no record that it finished. A line that was cut short by a crash
-    of the machine is skipped, and the next record begins on a line of its own.
+    A line is a record, ``{"cell": ..., "accuracy": ..., ...}``, or describes the method of the
+    cells with some digest, ``{"digest": ..., "method": ...}``, once for all of them.
+
+    A line is written with one system call and is on the disk before the call returns, so a process
+    that is killed loses no record that it finished. A line that was cut short by a crash of the
+    machine is skipped, and the next one begins on a line of its own.
 
     Parameters
     ----------
     path : Path
-        The file; its folder is made when the first record comes.
+        The file; its folder is made when the first line comes.
     """
 
     def __init__(self, path: Path) -> None:
@@ -33,20 +37,25 @@ class Store:
         Yields
         ------
         dict
-            One a whole line.
+            One per whole line.
         """
-        if not self.path.is_file():
-            return
-        with self.path.open("rb") as stream:
-            for line in stream:
-                if not line.endswith(b"\n"):
-                    return
-                try:
-                    record = json.loads(line)
-                except ValueError:
-                    continue
-                if isinstance(record, dict) and "cell" in record:
-                    yield record
+        for line in self._lines():
+            if isinstance(line.get("cell"), dict):
+                yield line
+
+    def methods(self) -> dict[str, dict[str, Any]]:
+        """Read the descriptions of methods.
+
+        Returns
+        -------
+        dict
+            For each digest what :func:`~ilspace.benchmark.methods.describe_method` returned.
+        """
+        return {
+            line["digest"]: line["method"]
+            for line in self._lines()
+            if isinstance(line.get("digest"), str) and isinstance(line.get("method"), dict)
+        }
 
     def finished(self) -> set[str]:
         """Keys of the cells that have a result; those that failed are to be tried again."""
@@ -62,8 +71,38 @@ class Store:
         record : dict
             Plain data.
         """
+        self._write(record)
+
+    def describe(self, digest: str, method: dict[str, Any]) -> None:
+        """Add the description of a method.
+
+        Parameters
+        ----------
+        digest : str
+            Digest of the description.
+        method : dict
+            The description. Whether the store has it already is not checked: two processes may
+            write it, which does no harm.
+        """
+        self._write({"digest": digest, "method": method})
+
+    def _lines(self) -> Iterator[dict[str, Any]]:
+        if not self.path.is_file():
+            return
+        with self.path.open("rb") as stream:
+            for line in stream:
+                if not line.endswith(b"\n"):
+                    return
+                try:
+                    content = json.loads(line)
+                except ValueError:
+                    continue
+                if isinstance(content, dict):
+                    yield content
+
+    def _write(self, content: dict[str, Any]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        line = json.dumps(record, sort_keys=True, allow_nan=False).encode() + b"\n"
+        line = json.dumps(content, sort_keys=True, allow_nan=False).encode() + b"\n"
         handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
             size = os.fstat(handle).st_size
@@ -75,3 +114,71 @@ class Store:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+@dataclass(frozen=True)
+class Results:
+    """What a store holds of the cells of a plan.
+
+    Attributes
+    ----------
+    records : mapping
+        The last record of each cell that has one, by the cell's key, in the order of the cells.
+    n_outdated : int
+        Cells without a record whose place in the table has results of other parameters or of
+        another revision of the method. They are left out of tables, and computed anew by a run.
+    """
+
+    records: Mapping[str, dict[str, Any]]
+    n_outdated: int
+
+
+def find_results(cells: Iterable[Cell], records: Iterable[dict[str, Any]]) -> Results:
+    """Sort out the records that belong to cells.
+
+    Parameters
+    ----------
+    cells : iterable of Cell
+        Which cells count.
+    records : iterable of dict
+        Records of these cells or others.
+
+    Returns
+    -------
+    Results
+        Those of the cells' own digests, and how many cells have others only.
+    """
+    last: dict[str, dict[str, Any]] = {}
+    places = set()
+    for record in records:
+        last[cell_key(record["cell"])] = record
+        if record.get("error") is None:
+            places.add(cell_place(record["cell"]))
+    found, n_outdated = {}, 0
+    for cell in cells:
+        key = cell.key
+        if key in last:
+            found[key] = last[key]
+        elif cell_place(cell.as_dict()) in places:
+            n_outdated += 1
+    return Results(found, n_outdated)
+
+
+def outdated_sentence(n_outdated: int, what: str) -> str:
+    """Say why results do not count.
+
+    Parameters
+    ----------
+    n_outdated : int
+        Cells that have results of other parameters or revisions of the method only, or of a store
+        that did not record them.
+    what : str
+        What happens to them, such as ``"are left out"``.
+
+    Returns
+    -------
+    str
+        One sentence.
+    """
+    cells = "1 cell has" if n_outdated == 1 else f"{n_outdated} cells have"
+    return f"{cells} results of other or unrecorded parameters or revisions only, which {what}."

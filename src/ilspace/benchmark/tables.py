@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from ilspace.benchmark.plans import FIXED, Plan, PlanError, cell_key
+from ilspace.benchmark.plans import FIXED, Plan, PlanError
+from ilspace.benchmark.store import find_results
 
 
 @dataclass(frozen=True)
@@ -92,6 +93,9 @@ class Table:
         The method that the others are tested against.
     n_failed : int
         Cells without a result because of an error.
+    n_outdated : int
+        Cells that have results of other parameters or of another revision of the method only;
+        these are left out.
     """
 
     plan: Plan
@@ -99,6 +103,7 @@ class Table:
     blocks: tuple[Block, ...]
     reference: str
     n_failed: int
+    n_outdated: int = 0
 
 
 def paper_table(name: str) -> dict[str, dict[str, float]]:
@@ -132,7 +137,8 @@ def make_table(plan: Plan, records: Iterable[dict[str, Any]], reference: str = "
     plan : Plan
         Which cells count.
     records : iterable of dict
-        Results, of this plan or others.
+        Results, of this plan or others; those of other parameters or of another revision of a
+        method than the plan's are left out.
     reference : str, default="ILS"
         The method that the others are tested against.
 
@@ -141,17 +147,16 @@ def make_table(plan: Plan, records: Iterable[dict[str, Any]], reference: str = "
     Table
         With NaN where cells are missing.
     """
-    by_key = {cell_key(record["cell"]): record for record in records}  # the last one counts
+    results = find_results(plan.cells(), records)
     found: dict[tuple[str, str, str], list[float]] = {}
     n_failed = 0
-    for cell in plan.cells():
-        record = by_key.get(cell.key)
-        if record is None:
-            continue
+    for record in results.records.values():
         if record.get("error") is not None:
             n_failed += 1
             continue
-        place = (cell.preprocessing, cell.method, plan.column(cell.source, cell.target))
+        cell = record["cell"]
+        column = plan.column(cell["source"], cell["target"])
+        place = (cell["preprocessing"], cell["method"], column)
         found.setdefault(place, []).append(record["accuracy"])
     paper = paper_table(plan.paper)
     transfers = tuple(plan.column(*each) for each in plan.transfers)
@@ -176,7 +181,35 @@ def make_table(plan: Plan, records: Iterable[dict[str, Any]], reference: str = "
                 )
         if rows:
             blocks.append(_block(preprocessing, rows, reference))
-    return Table(plan, transfers, tuple(blocks), reference, n_failed)
+    return Table(plan, transfers, tuple(blocks), reference, n_failed, results.n_outdated)
+
+
+def why_empty(table: Table, store: str, command: str) -> str:
+    """Say why a table has no row, and what to do.
+
+    Parameters
+    ----------
+    table : Table
+        A table without blocks.
+    store : str
+        What to call its store.
+    command : str
+        What runs the experiment.
+
+    Returns
+    -------
+    str
+        One sentence.
+    """
+    if table.n_outdated:
+        return (
+            f"{store} must hold results of {table.plan.name} with the current parameters and "
+            f"revisions of its methods, but holds those of {table.n_outdated} cells with other or "
+            f"unrecorded ones only: make them anew with `{command}`."
+        )
+    return (
+        f"{store} must hold results of {table.plan.name}, but has none: make them with `{command}`."
+    )
 
 
 def _block(preprocessing: str, rows: Sequence[Row], reference: str) -> Block:

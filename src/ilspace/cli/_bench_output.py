@@ -13,9 +13,9 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.table import Table
 
-from ilspace.benchmark.plans import Plan, cell_key
+from ilspace.benchmark.plans import Plan, load_plan
 from ilspace.benchmark.runner import run_cells
-from ilspace.benchmark.store import Store
+from ilspace.benchmark.store import Store, find_results, outdated_sentence
 from ilspace.storage import output_folder, write_whole
 
 
@@ -55,16 +55,18 @@ def run_and_watch(plan: Plan, store: Store, *, jobs: int, dask: str | None) -> i
     """Run what is left of a plan; the number of cells that failed."""
     scores = _Scores(plan)
     cells = list(plan.cells())
-    wanted, finished = {cell.key for cell in cells}, store.finished()
-    for record in store.records():
-        if record["error"] is None and cell_key(record["cell"]) in wanted:
-            scores.add(record)
-    done = len(wanted & finished)
+    results = find_results(cells, store.records())
+    done = [each for each in results.records.values() if each["error"] is None]
+    for record in done:
+        scores.add(record)
     progress = Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     )
-    task = progress.add_task(plan.name, total=len(cells), completed=done)
+    task = progress.add_task(plan.name, total=len(cells), completed=len(done))
     console = Console(stderr=True)
+    if results.n_outdated:
+        sentence = outdated_sentence(results.n_outdated, "are kept, and the cells computed anew")
+        console.print(sentence, highlight=False)
 
     def show() -> Group:
         return Group(scores.table(), progress)
@@ -84,10 +86,21 @@ def run_and_watch(plan: Plan, store: Store, *, jobs: int, dask: str | None) -> i
 
 
 def draw_and_write(store: Path, output: Path) -> tuple[list[str], list[Path]]:
-    """Draw all figures that have their store; the experiments that lack, and the files."""
+    """Draw all figures that have current results; notes on the others, and the files."""
     from ilspace.benchmark.figures import FIGURES, draw_loss
 
-    there = [name for name in FIGURES if any(Store(store / f"{name}.jsonl").records())]
+    there, notes = [], []
+    for name in FIGURES:
+        cells = load_plan(name).cells()
+        found = find_results(cells, Store(store / f"{name}.jsonl").records())
+        if found.records:
+            there.append(name)
+        which = f"{'Figure' if found.records else 'No figure'} of {name}"
+        if found.n_outdated:
+            what = f"are left out: make them anew with `ilspace bench run {name}`"
+            notes.append(f"{which}: {outdated_sentence(found.n_outdated, what)}")
+        elif not found.records:
+            notes.append(f"{which}: run `ilspace bench run {name}` first.")
     drawings = {"loss": draw_loss()} | {name: FIGURES[name](store) for name in there}
     paths = []
     with output_folder(output):
@@ -98,4 +111,4 @@ def draw_and_write(store: Path, output: Path) -> tuple[list[str], list[Path]]:
                 path = output / f"{name}.{suffix}"
                 write_whole(path, stream.getvalue())
                 paths.append(path)
-    return [name for name in FIGURES if name not in there], paths
+    return notes, paths

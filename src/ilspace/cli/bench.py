@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from ilspace.benchmark.plans import PlanError, experiment_names, load_plan
-from ilspace.benchmark.store import Store
+from ilspace.benchmark.store import Store, outdated_sentence
 from ilspace.cli import Interruption
 from ilspace.cli._extras import explain
 from ilspace.datasets import DataCorrupt, DataMissing
@@ -67,7 +67,7 @@ def run(
     trials: Trials = None,
     methods: Methods = "",
     transfers: Transfers = "",
-    jobs: Annotated[int, typer.Option(help="Processes; -1 for one a core.")] = -1,
+    jobs: Annotated[int, typer.Option(help="Processes; -1 for one per core.")] = -1,
     store: StoreFolder = Path("results"),
     dask: Annotated[
         str | None, typer.Option(help="Address of a Dask scheduler, or `local`.")
@@ -77,7 +77,9 @@ def run(
 
     Each result is appended to `STORE/NAME.jsonl` as soon as it is there. A run that was killed goes
     on where it stopped; a cell that failed is recorded with its error, the run goes on, and the
-    next run tries it again. Exit code 1 if a cell failed, 2 if the request makes no sense.
+    next run tries it again. A cell whose result was made with other parameters, defaults included,
+    or by another revision of the method, is computed anew. Exit code 1 if a cell failed, 2 if the
+    request makes no sense.
     """
     try:
         from ilspace.cli._bench_output import run_and_watch
@@ -113,11 +115,13 @@ def table(
 ) -> None:
     """Print the table of an experiment: our accuracies beside the paper's.
 
-    Nothing else is printed. The same table is also written as `STORE/NAME.md`, `.csv` and `.tex`.
+    Nothing else is printed there; standard error says how many cells are left out because their
+    results were made with other parameters or by another revision of the method. The same table is
+    also written as `STORE/NAME.md`, `.csv` and `.tex`.
     """
     try:
         from ilspace.benchmark.formats import FORMATS, SUFFIXES
-        from ilspace.benchmark.tables import make_table
+        from ilspace.benchmark.tables import make_table, why_empty
         from ilspace.storage import write_whole
 
         plan = load_plan(name).narrowed(
@@ -126,10 +130,7 @@ def table(
         results = _store(store, name)
         made = make_table(plan, results.records())
         if not made.blocks:
-            raise PlanError(
-                f"{results.path} must hold results of {plan.name}, but has none: make them with "
-                f"`ilspace bench run {name}`."
-            )
+            raise PlanError(why_empty(made, str(results.path), f"ilspace bench run {name}"))
         for each, suffix in SUFFIXES.items():
             write_whole(results.path.with_suffix(suffix), FORMATS[each](made).encode())
     except PlanError as error:
@@ -138,6 +139,9 @@ def table(
     except OSError as error:
         typer.echo(f"The table cannot be written: {error}", err=True)
         raise typer.Exit(1) from None
+    if made.n_outdated:
+        remedy = f"are left out: make them anew with `ilspace bench run {name}`"
+        typer.echo(outdated_sentence(made.n_outdated, remedy), err=True)
     typer.echo(FORMATS[format.value](made), nl=False)
 
 
@@ -151,20 +155,20 @@ def figures(
     """Draw the paper's figures from the stores that are there.
 
     Writes a `.png` and a `.svg` each, prints their paths, and says on standard error which figures
-    lack their experiment.
+    lack their experiment, or results of the current parameters and revisions of its methods.
     """
     try:
         from ilspace.cli._bench_output import draw_and_write
 
-        missing, paths = draw_and_write(store, output)
+        notes, paths = draw_and_write(store, output)
     except ImportError as error:
         typer.echo(explain(error, "Drawing"), err=True)
         raise typer.Exit(1) from None
     except OSError as error:
         typer.echo(f"A figure cannot be written: {error}", err=True)
         raise typer.Exit(1) from None
-    for name in missing:
-        typer.echo(f"No figure of {name}: run `ilspace bench run {name}` first.", err=True)
+    for note in notes:
+        typer.echo(note, err=True)
     for path in paths:
         typer.echo(path)
 

@@ -1,0 +1,174 @@
+"""Methods of a benchmark: made from their names, and described so that a change is noticed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ilspace import adapters, baselines
+from ilspace.benchmark.learned_basis import LearnedBasis
+from ilspace.benchmark.oracle import OracleSearch
+from ilspace.benchmark.plans import Cell, Method, PlanError
+from ilspace.selection import LabelFreeSearch
+
+NOT_PART_OF_METHOD = frozenset({"verbose", "callback", "n_jobs"})
+"""Parameters that leave the results as they are."""
+
+
+def make_estimator(name: str, parameters: dict[str, Any], seed: int | None) -> Any:
+    """Make an estimator from its name.
+
+    Parameters
+    ----------
+    name : str
+        A class of `ilspace` or `ilspace.baselines`, or a classmethod such as
+        ``"ILSClassifier.as_in_paper"``.
+    parameters : dict
+        Its parameters; ``source_basis="ils"`` is the basis that ILS learns.
+    seed : int or None
+        Value of `random_state`, where it has one that is not given.
+
+    Returns
+    -------
+    estimator
+        Not fitted.
+    """
+    kind_name, _, maker = name.partition(".")
+    home = adapters if kind_name in adapters.__all__ else baselines
+    if kind_name not in home.__all__:
+        known = ", ".join([*adapters.__all__, *baselines.__all__])
+        raise PlanError(f"There is no estimator {name!r}; there are {known}.")
+    kind = getattr(home, kind_name)
+    try:
+        estimator = (getattr(kind, maker) if maker else kind)(**parameters)
+    except TypeError as error:
+        raise PlanError(
+            f"The parameters of {name} must be among {', '.join(kind().get_params())}, but are "
+            f"{', '.join(parameters)}: correct them in the plan ({error})."
+        ) from None
+    basis = parameters.get("source_basis")
+    if isinstance(basis, str) and basis == "ils":
+        return LearnedBasis(estimator)
+    if "random_state" in estimator.get_params() and "random_state" not in parameters:
+        estimator.set_params(random_state=seed)
+    return estimator
+
+
+def make_method(method: Method | Cell, seed: int | None, hidden: Any = None) -> Any:
+    """Make all that a cell fits: the estimator, within the search for its parameters if any.
+
+    Parameters
+    ----------
+    method : Method or Cell
+        What to make.
+    seed : int or None
+        Value of `random_state`, where the plan gives none.
+    hidden : tuple of X, y, optional
+        Target rows and their true labels; needed to fit a method whose selection is ``"oracle"``.
+
+    Returns
+    -------
+    estimator
+        Not fitted.
+    """
+    estimator = make_estimator(method.estimator, dict(method.parameters), seed)
+    if method.selection == "label-free":
+        search = LabelFreeSearch(estimator, dict(method.grid), random_state=seed)
+        return search.set_params(criteria=list(search.choose_by))  # others decide nothing
+    if method.selection == "oracle":
+        return OracleSearch(estimator, dict(method.grid), hidden)
+    return estimator
+
+
+def describe_method(method: Method | Cell) -> dict[str, Any]:
+    """All that decides the results of a method on given rows and with a given seed.
+
+    Parameters
+    ----------
+    method : Method or Cell
+        The method.
+
+    Returns
+    -------
+    dict
+        Plain data for JSON: name of the class, revision and resolved parameters, defaults
+        included; the same again for each estimator among the parameters. The revision is the sum
+        of the attributes `_revision` of the class and its bases, so that raising any one counts.
+        Parameters that leave the results as they are, and the seed of a cell, are left out; a
+        `random_state` that the plan gives is not.
+    """
+    return _described(make_method(method, None))
+
+
+def method_digest(description: Mapping[str, Any]) -> str:
+    """Short name of a description.
+
+    Parameters
+    ----------
+    description : mapping
+        What :func:`describe_method` returns.
+
+    Returns
+    -------
+    str
+        The first 16 hexadecimal digits of the SHA-256 of the description as JSON with sorted keys
+        and without spaces.
+    """
+    text = json.dumps(description, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def check_digest(cell: Cell) -> None:
+    """Refuse a cell whose method is another one here than where its plan was read.
+
+    Parameters
+    ----------
+    cell : Cell
+        A cell that is about to run.
+    """
+    here = method_digest(describe_method(cell))
+    if here != cell.digest:
+        raise PlanError(
+            f"{cell.method} must be the method of digest {cell.digest} that the plan asks for, but "
+            f"is one of digest {here} where it runs: install the same version of ilspace on all "
+            "workers."
+        )
+
+
+def _described(value: Any) -> Any:
+    """A parameter's value as plain data.
+
+    An integer and a float of the same value remain different, as they are to scikit-learn.
+    """
+    if hasattr(value, "get_params") and not isinstance(value, type):
+        parameters = {
+            name: _described(each)
+            for name, each in value.get_params(deep=False).items()
+            if name not in NOT_PART_OF_METHOD and not (name == "random_state" and each is None)
+        }
+        revision = sum(vars(each).get("_revision", 0) for each in type(value).__mro__)
+        return {
+            "estimator": type(value).__name__,
+            "revision": revision,
+            "parameters": parameters,
+        }
+    if isinstance(value, (np.generic, np.ndarray)):
+        value = value.tolist()
+    if isinstance(value, Mapping):
+        return {str(name): _described(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_described(each) for each in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)  # JSON has no such number
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    raise PlanError(
+        "A parameter of a benchmarked method must be a number, a string, an array, an estimator, "
+        f"or a list or mapping of these, but one is a {type(value).__name__}: choose one of these, "
+        "so that a change of it is noticed."
+    )
