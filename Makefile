@@ -26,7 +26,7 @@ help: ## List the targets
 demo: $(VENV)/.stamp-demo ## Adapt between two sets of real digits; tables and pictures
 	$(BIN)/ilspace demo $(ARGS)
 
-# One thread a worker: pytest-xdist already starts one worker a core.
+# One thread per worker: pytest-xdist already starts one worker per core.
 test test-slow test-oldest: export OMP_NUM_THREADS := 1
 test test-slow test-oldest: export OPENBLAS_NUM_THREADS := 1
 test test-slow test-oldest: export MKL_NUM_THREADS := 1

@@ -24,7 +24,7 @@ from distributed import Client, LocalCluster
 from sklearn.exceptions import ConvergenceWarning
 
 from ilspace import ILSClassifier
-from ilspace.scale.dask_rows import row_blocks, summarised
+from ilspace.dask.rows import row_blocks, summarised
 
 N_CLASSES = 10
 
@@ -83,8 +83,8 @@ def measure(n_workers: int, options: argparse.Namespace) -> Measured:
         memory = max(client.run(peak_memory).values())
     print(
         f"{n_workers} worker(s): moments {moments:.1f} s, evaluation "
-        f"{(ticks[-1] - ticks[0]) / n_evaluations:.2f} s, peak {memory:.2f} GiB a worker, accuracy "
-        f"{100 * right:.1f} %",
+        f"{(ticks[-1] - ticks[0]) / n_evaluations:.2f} s, peak {memory:.2f} GiB per worker, "
+        f"accuracy {100 * right:.1f} %",
         flush=True,
     )
     return Measured(moments, (ticks[-1] - ticks[0]) / n_evaluations, memory)

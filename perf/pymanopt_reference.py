@@ -17,7 +17,7 @@ from pymanopt.manifolds import Product, Stiefel, SymmetricPositiveDefinite
 from pymanopt.optimizers import ConjugateGradient
 from scipy.linalg import eigh
 
-from ilspace import ILSClassifier
+from ilspace import ObjectiveSettings
 
 N_COMPONENTS = 30
 
@@ -30,10 +30,10 @@ class Prepared(NamedTuple):
     codes: np.ndarray
     start: np.ndarray  # principal axes of the target, for both domains
     beta: float
-    settings: ILSClassifier
+    settings: ObjectiveSettings
 
 
-def reference_start(problem: Problem, settings: ILSClassifier) -> Prepared:
+def reference_start(problem: Problem, settings: ObjectiveSettings) -> Prepared:
     """Moments, principal axes, the data scale and the sharpness."""
     X, y, Xt, yt = problem.given
     seen = yt >= 0

@@ -19,7 +19,7 @@ from problem import Problem, surf_like_problem, surf_problem
 from pymanopt_reference import Reference, reference_start
 from sklearn.exceptions import ConvergenceWarning
 
-from ilspace import ILSClassifier
+from ilspace import ILSClassifier, ObjectiveSettings
 from ilspace.datasets import DataMissing
 
 N_ITERATIONS = 30
@@ -64,7 +64,7 @@ def time_ilspace(problem: Problem) -> tuple[Times, float]:
 
 def time_pymanopt(problem: Problem, objective: float, *, listed: bool) -> Times:
     """Times of the same with pymanopt, to the same objective."""
-    start, prepared = milliseconds(lambda: reference_start(problem, ILSClassifier()))
+    start, prepared = milliseconds(lambda: reference_start(problem, ObjectiveSettings()))
     result = Reference(prepared, listed=listed).run(N_ITERATIONS)
     log = result.log["iterations"]
     costs, clock = np.asarray(log["cost"]), 1e3 * np.asarray(log["time"])

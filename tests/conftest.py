@@ -3,6 +3,7 @@
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 
@@ -19,3 +20,23 @@ def ilspace_data():
         if not roots:
             pytest.skip("needs the benchmark data: ILSPACE_DATA names no folder that holds them")
         yield roots[0]
+
+
+@pytest.fixture(params=["array", "dataframe"])
+def in_dask(request):
+    """Put rows into a Dask collection, which nobody may compute."""
+    dask = pytest.importorskip("dask")
+    da = pytest.importorskip("dask.array")
+    dd = pytest.importorskip("dask.dataframe")
+    pd = pytest.importorskip("pandas")
+
+    def compute(*args, **kwargs):
+        raise AssertionError("computed")
+
+    def collect(rows: np.ndarray):
+        if request.param == "array":
+            return da.from_array(rows, chunks=(10, rows.shape[1]))
+        return dd.from_pandas(pd.DataFrame(rows), npartitions=2)
+
+    with dask.config.set(scheduler=compute):
+        yield collect

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ilspace.manifolds import SPD, Euclidean, Product, Stiefel
-from ilspace.objective import DomainData, ILSObjective
-from ilspace.pairs import AllPairs, SampledPairs, sample_pairs
+from ilspace.objective import DomainData, ILSObjective, SmoothHinge
+from ilspace.pairs import AllPairs, RowPairs, SampledPairs, sample_pairs
 
 
 def orthonormal(rng, n, p):
@@ -24,6 +24,7 @@ class Case(NamedTuple):
     """An ILS problem in NumPy, with all that its parts were made of."""
 
     objective: ILSObjective
+    rows: tuple[np.ndarray, ...]
     manifold: Product
     point: tuple[Any, ...]
     codes: np.ndarray
@@ -50,17 +51,17 @@ def ils_case(
     One width makes a problem of one domain.
     """
     rng = np.random.default_rng(seed)
-    domains, anchors, codes = [], [], []
+    domains, labelled_rows, anchors, codes = [], [], [], []
     for i, (width, size) in enumerate(zip(widths, sizes, strict=False)):
         rows = rng.standard_normal((size, width)) * rng.uniform(0.3, 1.2, width)
         rows = rows - rows.mean(axis=0)
         covariance = rows.T @ rows / size + 0.05 * np.eye(width)
         n_labelled = size if i == 0 else labelled
         codes.append(np.arange(n_labelled) % 3)
+        labelled_rows.append(rows[:n_labelled])
         anchors.append(orthonormal(rng, width, p))
         domains.append(
             DomainData(
-                rows[:n_labelled],
                 np.diag(covariance) if diagonal else covariance,
                 anchors[-1] if anchor_weights[i] else None,
                 anchor_weights[i],
@@ -69,14 +70,15 @@ def ils_case(
     codes = np.concatenate(codes)
     pairs = sample_pairs(codes, rng)
     if engine == "sampled":
-        summed = SampledPairs(*pairs, n_rows=len(codes), reference=domains[0].rows)
+        summed = SampledPairs(*pairs, n_rows=len(codes), reference=labelled_rows[0])
     else:
-        summed = AllPairs(codes, reference=domains[0].rows, tile=7)
-    objective = ILSObjective(tuple(domains), summed, sharpness, **weights)
+        summed = AllPairs(codes, reference=labelled_rows[0], tile=7)
+    term = RowPairs(tuple(labelled_rows), summed, SmoothHinge(sharpness))
+    objective = ILSObjective(tuple(domains), term, **weights)
     point = [orthonormal(rng, width, p) for width in widths] + [positive_definite(rng, p)]
     factors: list[Any] = [Stiefel(width, p, retraction) for width in widths]
     factors.append(SPD(p))
     if slack:
         point.append(rng.normal(-1.0, 0.5, len(pairs[0])))
         factors.append(Euclidean((len(pairs[0]),)))
-    return Case(objective, Product(tuple(factors)), tuple(point), codes, pairs)
+    return Case(objective, term.rows, Product(tuple(factors)), tuple(point), codes, pairs)

@@ -28,7 +28,7 @@ from ilspace.backend import (
 from ilspace.manifolds import SPD, Euclidean, Product, Stiefel, checks
 from ilspace.objective import DomainData, ILSObjective, SmoothHinge
 from ilspace.optimizers import SOLVERS, Problem, solve
-from ilspace.pairs import AllPairs, SampledPairs
+from ilspace.pairs import AllPairs, RowPairs, SampledPairs
 from ilspace.scale import row_space
 
 
@@ -263,17 +263,19 @@ def move(case, library, dtype="float64", *, engine, tile=7):
         return None if array is None else library.make(array, dtype)
 
     domains = tuple(
-        DomainData(made(each.rows), made(each.covariance), made(each.anchor), each.anchor_weight)
+        DomainData(made(each.covariance), made(each.anchor), each.anchor_weight)
         for each in case.objective.domains
     )
-    reference = domains[0].rows
+    rows = tuple(made(each) for each in case.rows)
+    reference = rows[0]
     if engine == "sampled":
         pairs = SampledPairs(*case.pairs, n_rows=len(case.codes), reference=reference)
     else:
         pairs = AllPairs(case.codes, reference=reference, tile=tile)
     old = case.objective
-    weights = (old.sharpness, old.trade_off, old.metric_weight, old.slack_weight)
-    return ILSObjective(domains, pairs, *weights), tuple(made(entry) for entry in case.point)
+    weights = (old.trade_off, old.metric_weight, old.slack_weight)
+    term = RowPairs(rows, pairs, case.objective.pair_loss.hinge)
+    return ILSObjective(domains, term, *weights), tuple(made(entry) for entry in case.point)
 
 
 @pytest.mark.parametrize("tile", [5, 64])

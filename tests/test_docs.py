@@ -11,7 +11,7 @@ import numpy as np
 import pandas
 import pytest
 import typer
-from adapters.shifted import shifted
+from shifted import shifted
 
 import ilspace
 from ilspace import baselines
@@ -97,7 +97,7 @@ def test_every_method_has_its_line():
     assert set(baselines.__all__) <= named
 
 
-INTERNAL = {"adapters", "backend", "benchmark", "cli", "pages", "storage"}
+INTERNAL = {"backend", "benchmark", "cli", "dask", "estimators", "pages", "storage"}
 """Packages of the library that are no part of what it offers, or are offered elsewhere."""
 
 

@@ -7,10 +7,10 @@ import pytest
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from ilspace import ILSClassifier
-from ilspace.adapters.domain_rows import DomainRows
-from ilspace.adapters.incremental import seen_in
-from ilspace.adapters.learning import threads_for
 from ilspace.backend import one_thread
+from ilspace.domains import Domain
+from ilspace.ils.fit import threads_for
+from ilspace.ils.online import SeenDomain
 
 
 def n_threads():
@@ -86,6 +86,6 @@ def test_a_fit_to_dask_collections_goes_by_the_rows_there(n, expected):
 
 @pytest.mark.parametrize(("d", "expected"), [(16, 1), (1700, 2)])
 def test_a_piece_goes_by_the_covariance_of_its_columns(d, expected):
-    piece = DomainRows(np.eye(3, d), np.array([0, 1, -1]))
-    with threads_for((seen_in(piece, np.random.default_rng(0)),)):
+    piece = Domain(np.eye(3, d), np.array([0, 1, -1]))
+    with threads_for((SeenDomain.of(piece, np.random.default_rng(0)),)):
         assert n_threads() == {expected}

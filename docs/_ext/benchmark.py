@@ -28,7 +28,7 @@ def _results(env: Any, experiment: str) -> StoredResults:
 
 
 class BenchmarkTable(SphinxDirective):
-    """The table of an experiment, a block a preprocessing."""
+    """The table of an experiment, one block per preprocessing."""
 
     required_arguments = 1
 

@@ -59,7 +59,7 @@ def command_reference(command: Any, path: str = "ilspace") -> str:
     Returns
     -------
     str
-        Markdown, a section a command.
+        Markdown, one section per command.
     """
     children = getattr(command, "commands", {})
     parts = [f"## {path}", command.help or "", _synopsis(command, path)]

@@ -17,6 +17,7 @@ EXAMPLES = (
     "loss_and_margin",
     "anchors_and_stopping",
     "solvers",
+    "method_without_estimator",
 )
 """Examples that are not listed follow by name."""
 

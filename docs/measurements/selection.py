@@ -20,18 +20,18 @@ from scipy.stats import rankdata, spearmanr
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.model_selection import ParameterGrid
 
-from ilspace import ILSClassifier
+from ilspace import ILSClassifier, ObjectiveSettings
 from ilspace.benchmark.protocols import TRANSFERS, gong_splits, hoffman_splits
 from ilspace.datasets import load_office_caltech, preprocess
 from ilspace.selection import CRITERIA, CircularValidation, DeepEmbeddedValidation, LabelFreeSearch
 
 SETTINGS = ("unsupervised", "semi-supervised")
 GRIDS = {
-    "small": {"n_components": [10, 20, 30, 50], "metric_weight": [5.0, 20.0, 80.0]},
+    "small": {"n_components": [10, 20, 30, 50], "objective__metric_weight": [5.0, 20.0, 80.0]},
     "wide": {
         "n_components": [2, 10, 30, 100],
-        "metric_weight": [0.1, 20.0, 1000.0],
-        "trade_off": [1.0, 100.0],
+        "objective__metric_weight": [0.1, 20.0, 1000.0],
+        "objective__trade_off": [1.0, 100.0],
     },
 }
 MEASURED = {name: kind() for name, kind in CRITERIA.items()} | {
@@ -59,9 +59,14 @@ def given_and_hidden(setting: str, source: str, target: str, trial: int):
         return (X[split.source], y[split.source], Xt, None), (Xt, yt)
     split = hoffman_splits(source, target)[trial]
     rows = np.concatenate([split.labelled, split.test])
-    marked = np.concatenate([yt[split.labelled], np.full(len(split.test), -1)])
-    given = (X[split.source], y[split.source], Xt[rows], marked)
+    some = np.concatenate([yt[split.labelled], np.full(len(split.test), -1)])
+    given = (X[split.source], y[split.source], Xt[rows], some)
     return given, (Xt[split.test], yt[split.test])
+
+
+def estimator() -> ILSClassifier:
+    """One whose weights can be reached by nested names."""
+    return ILSClassifier(objective=ObjectiveSettings())
 
 
 def measure(where: tuple, given: tuple, hidden: tuple, criteria) -> dict:
@@ -71,19 +76,19 @@ def measure(where: tuple, given: tuple, hidden: tuple, criteria) -> dict:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ConvergenceWarning)
         search = LabelFreeSearch(
-            ILSClassifier(), GRIDS[grid], criteria=criteria, choose_by="source", random_state=trial
+            estimator(), GRIDS[grid], criteria=criteria, choose_by="source", random_state=trial
         ).fit(*given)
         accuracies = [
-            100 * ILSClassifier(**each).fit(*given).score(*hidden)
+            100 * estimator().set_params(**each).fit(*given).score(*hidden)
             if np.isfinite(held_out)
             else float("nan")
-            for each, held_out in zip(settings, search.results_["source"], strict=True)
+            for each, held_out in zip(settings, search.cv_results_["source"], strict=True)
         ]
     return {
         "where": list(where),
         "settings": settings,
-        "criteria": {name: list(search.results_[name]) for name in criteria},
-        "seconds": list(search.results_["seconds"]),
+        "criteria": {name: list(search.cv_results_[name]) for name in criteria},
+        "seconds": list(search.cv_results_["seconds"]),
         "accuracy": accuracies,
     }
 
@@ -143,7 +148,7 @@ def summary(records: list[dict]) -> dict[str, tuple[str, str, str]]:
 
 def _default_accuracy(record: dict) -> float:
     """Accuracy of the setting that the estimator has by itself."""
-    defaults = ILSClassifier().get_params() | {"n_components": 30}  # what None stands for here
+    defaults = estimator().get_params() | {"n_components": 30}  # what None stands for here
     return next(
         accuracy
         for setting, accuracy in zip(record["settings"], record["accuracy"], strict=True)

@@ -2,7 +2,7 @@
 Domains of different columns
 ============================
 
-The source has 784 pixels a row, the target 64. No column of one means the same as a column of the
+The source has 784 pixels per row, the target 64. No column of one means the same as a column of the
 other, and only labels relate them.
 """
 
@@ -26,7 +26,7 @@ except ValueError as error:
     print(error)
 
 # %%
-# With three labels a class it works. Source rows and labelled target rows then *vote*: a class
+# With three labels per class it works. Source rows and labelled target rows then *vote*: a class
 # is as far as a weighted mean of the distances to its nearest row in each domain, so that many
 # source rows cannot drown a few target rows (`source_vote`).
 

@@ -7,8 +7,8 @@ the source is no longer needed?
 """
 
 # %%
-# The target, scikit-learn's digits, offers up to 20 labels a class; the source, digits of
-# MNIST, has 30. Rows of the target without a label are marked by -1.
+# The target, scikit-learn's digits, offers up to 20 labels per class; the source, digits
+# of MNIST, has 30. Target rows without a label have -1 in `yt`.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -48,7 +48,7 @@ def accuracies(count, trial):
 found = np.array([[accuracies(count, trial) for trial in range(4)] for count in counts])
 
 # %%
-# With one or two labels a class the source helps much. The more target labels there are, the
+# With one or two labels per class the source helps much. The more target labels there are, the
 # less it has to add; here the curves meet at about five, and from then on one may as well leave
 # the source out. Compare with `TargetOnly` before you trust any adaptation.
 
@@ -57,7 +57,7 @@ for column, name in enumerate(("nearest target label", "ILS, source and target")
     mean, spread = found[:, :, column].mean(axis=1), found[:, :, column].std(axis=1, ddof=1)
     ax.errorbar(range(len(counts)), mean, spread, marker="o", capsize=3, label=name)
 ax.set_xticks(range(len(counts)), [str(count) for count in counts])
-ax.set(xlabel="target labels a class", ylabel="accuracy on new target rows")
+ax.set(xlabel="target labels per class", ylabel="accuracy on new target rows")
 ax.grid(alpha=0.3)
 ax.legend()
 plt.show()

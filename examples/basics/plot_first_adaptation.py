@@ -35,7 +35,7 @@ for line, rows, labels, name in ((0, source, mnist.y, "MNIST"), (1, target, digi
 # Learn and label
 # ---------------
 #
-# The source has 30 labelled rows a class. Of the target, `fit` sees 800 rows without labels;
+# The source has 30 labelled rows per class. Of the target, `fit` sees 800 rows without labels;
 # accuracy is measured on 900 others, which it has never seen.
 
 rng = np.random.default_rng(0)
@@ -59,9 +59,9 @@ print(f"stopped because:         {ils.solution_.status.value}, {ils.n_iter_} ite
 # `predict_proba` ranks the rows by how sure the rule is. If one labels only the surest ones, fewer
 # of them are wrong. The probabilities are not calibrated, so read them as a ranking.
 
-chances = ils.predict_proba(target[new])
-right = ils.classes_[chances.argmax(axis=1)] == digits.y[new]
-ranked = right[np.argsort(-chances.max(axis=1), kind="stable")]
+probabilities = ils.predict_proba(target[new])
+right = ils.classes_[probabilities.argmax(axis=1)] == digits.y[new]
+ranked = right[np.argsort(-probabilities.max(axis=1), kind="stable")]
 share = np.arange(1, len(ranked) + 1) / len(ranked)
 
 fig, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")

@@ -50,7 +50,7 @@ plt.show()
 
 # %%
 # What was learned: two orthonormal projections and one metric. The metric's eigenvalues say how
-# much a direction of the latent space counts; `metric_weight` holds them near 1.
+# much a direction of the latent space counts; `objective.metric_weight` holds them near 1.
 
 learned = fits["at the end"]
 gram = learned.source_projection_.T @ learned.source_projection_

@@ -36,10 +36,10 @@ plt.show()
 # -------------------
 #
 # The margin is 1, so the scale of the data matters. All rows are multiplied by one factor, such
-# that similar pairs start at a mean squared distance of `margin_scale`, 5 by default, and β is
-# one over the standard deviation of these distances. Most similar pairs then start *outside*
-# the margin and are pulled in. Optimization does not move them all inside: the anchors forbid
-# it, and that is meant.
+# that similar pairs start at a mean squared distance of `objective.margin_scale`, 5 by default,
+# and β is one over the standard deviation of these distances. Most similar pairs then start
+# *outside* the margin and are pulled in. Optimization does not move them all inside: the anchors
+# forbid it, and that is meant.
 
 digits, mnist = load_digit_pair()
 rng = np.random.default_rng(0)

@@ -6,7 +6,7 @@ Five ways to minimise the same objective from the same start.
 """
 
 # %%
-# `solution_.history` has one line an iterate: the objective, the norm of its Riemannian
+# `solution_.history` has one line per iterate: the objective, the norm of its Riemannian
 # gradient, the step, and how often the objective had been evaluated by then. ``tol=0`` goes on
 # until the gradient has all but vanished, or until `max_iter`, which the estimator then warns
 # of.

@@ -21,12 +21,12 @@ from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from ilspace import ILSTransformer
+from ilspace import ILSTransformer, ObjectiveSettings
 
 wine, y = load_wine(return_X_y=True)
 noise = np.random.default_rng(0).normal(size=(len(wine), 40))
 cases = {"13 columns": wine, "and 40 of noise": np.hstack([wine, noise])}
-ils = ILSTransformer(5, source_anchor=0.0)
+ils = ILSTransformer(5, objective=ObjectiveSettings(source_anchor=0.0))
 maps = {
     "as they are": None,
     "PCA": PCA(5, random_state=0),

@@ -8,7 +8,7 @@ which row is whose.
 
 # %%
 # `sample_domain` is positive for source rows and negative for target rows. The target has six
-# labels a class here, which a search in the semi-supervised setting has to live on.
+# labels per class here, which a search in the semi-supervised setting has to live on.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -17,7 +17,7 @@ from sklearn.model_selection import GridSearchCV, StratifiedKFold
 from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import Normalizer
 
-from ilspace import ILSClassifier
+from ilspace import ILSClassifier, ObjectiveSettings
 from ilspace.datasets import load_digit_pair
 
 digits, mnist = load_digit_pair()
@@ -52,10 +52,12 @@ folds = [
 # With metadata routing turned on, `sample_domain` reaches the step that asks for it, in `fit`
 # and in `score` alike. The first step scales each row by itself. A scaler that learns from
 # *all* rows, such as `StandardScaler`, would mix the domains here: scale each domain before
-# they are put together.
+# they are put together. Once `objective` is passed, its parameters have nested names too.
 
-pipeline = Pipeline([("unit", Normalizer()), ("ils", ILSClassifier())])
-grid = {"ils__n_components": [2, 5, 10, 20, 30], "ils__metric_weight": [1.0, 20.0]}
+ils = ILSClassifier(objective=ObjectiveSettings())
+pipeline = Pipeline([("unit", Normalizer()), ("ils", ils)])
+weights = [1.0, 20.0]
+grid = {"ils__n_components": [2, 5, 10, 20, 30], "ils__objective__metric_weight": weights}
 with config_context(enable_metadata_routing=True):
     search = GridSearchCV(pipeline, grid, cv=folds).fit(X, y, sample_domain=domain)
     print("chosen:", search.best_params_)
@@ -69,8 +71,8 @@ with config_context(enable_metadata_routing=True):
 
 fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 results = search.cv_results_
-for weight in grid["ils__metric_weight"]:
-    mine = results["param_ils__metric_weight"] == weight
+for weight in weights:
+    mine = results["param_ils__objective__metric_weight"] == weight
     ax.errorbar(
         results["param_ils__n_components"][mine].astype(int),
         results["mean_test_score"][mine],

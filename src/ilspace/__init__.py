@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING
 from ilspace._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from ilspace.adapters import ILSClassifier, ILSTransformer
+    from ilspace.estimators import ILSClassifier, ILSTransformer, ObjectiveSettings
     from ilspace.tables import TableClassifier, load
 
-__all__ = ["ILSClassifier", "ILSTransformer", "TableClassifier", "load"]
+__all__ = ["ILSClassifier", "ILSTransformer", "ObjectiveSettings", "TableClassifier", "load"]
 
 _HOMES = {
-    "ILSClassifier": "ilspace.adapters",
-    "ILSTransformer": "ilspace.adapters",
+    "ILSClassifier": "ilspace.estimators",
+    "ILSTransformer": "ilspace.estimators",
+    "ObjectiveSettings": "ilspace.estimators",
     "TableClassifier": "ilspace.tables",
     "load": "ilspace.tables",
 }

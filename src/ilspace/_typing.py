@@ -1,7 +1,8 @@
-"""Names for the things that travel between layers: arrays, points, and the protocols they meet."""
+"""Types that layers share: arrays, points, and protocols."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Protocol, runtime_checkable
 
 Array = Any
@@ -16,7 +17,7 @@ Point = Any
 
 @runtime_checkable
 class Manifold(Protocol):
-    """What an optimizer asks of a space; see :mod:`ilspace.manifolds` for the spaces we have."""
+    """What an optimizer needs of a manifold; see :mod:`ilspace.manifolds` for those we have."""
 
     @property
     def dimension(self) -> int:
@@ -32,7 +33,7 @@ class Manifold(Protocol):
         ...
 
     def riemannian_gradient(self, x: Point, g: Point) -> Point:
-        """Turn the Euclidean gradient `g` into the Riemannian one."""
+        """Riemannian gradient of a function with the Euclidean gradient `g`."""
         ...
 
     def retract(self, x: Point, u: Point) -> Point:
@@ -40,11 +41,11 @@ class Manifold(Protocol):
         ...
 
     def transport(self, x: Point, y: Point, u: Point) -> Point:
-        """Carry the tangent vector `u` at `x` to the tangent space at `y`."""
+        """Transport the tangent vector `u` at `x` to the tangent space at `y`."""
         ...
 
     def overlap(self, x: Point, y: Point, u: Point, v: Point) -> Array:
-        """Inner product at `y` of `u`, carried there from `x`, with `v`."""
+        """Inner product at `y` of `u`, transported from `x`, with `v`."""
         ...
 
     def combine(self, a: float, u: Point, b: float = 0.0, v: Point | None = None) -> Point:
@@ -85,6 +86,27 @@ class PairSum(NamedTuple):
     slack_gradient: Array | None = None
 
 
+class PairLoss(NamedTuple):
+    """A loss summed over pairs of labelled rows, with its gradients.
+
+    Attributes
+    ----------
+    value : array of shape ()
+        The sum.
+    gradients : list of array of shape (k, p)
+        Its gradient in the projection of each domain: owned arrays, which may be modified.
+    metric_gradient : array of shape (p, p)
+        Its gradient in the metric.
+    slack_gradient : array of shape (n_pairs,) or None
+        Its gradient in the logarithms of the slacks, where there are slacks.
+    """
+
+    value: Array
+    gradients: list[Array]
+    metric_gradient: Array
+    slack_gradient: Array | None = None
+
+
 class Hinge(Protocol):
     """A loss of a pair's margin violation."""
 
@@ -107,7 +129,7 @@ class Hinge(Protocol):
         value : array of shape ()
             The sum.
         slopes : array of the same shape
-            One a pair.
+            One per pair.
         """
         ...
 
@@ -119,4 +141,14 @@ class Pairs(Protocol):
         self, hinge: Hinge, latent: Array, metric: Array, slack: Array | None = None
     ) -> PairSum:
         """Sum the hinge of every pair's margin violation."""
+        ...
+
+
+class PairTerm(Protocol):
+    """A loss over pairs of labelled rows, which the term owns."""
+
+    def __call__(
+        self, projections: Sequence[Array], metric: Array, log_slack: Array | None = None
+    ) -> PairLoss:
+        """Sum the loss over the pairs, with one projection per domain."""
         ...

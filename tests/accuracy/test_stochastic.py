@@ -29,7 +29,7 @@ def test_objective_within_one_percent_and_accuracy_within_a_point(setting):
         batch = ILSClassifier().fit(*given)
         least, accuracy = batch.solution_.history[-1].value, 100 * batch.score(*hidden)
         for (solver, size), results in compared.items():
-            model = ILSClassifier(solver=solver, block_size=size, random_state=seed).fit(*given)
+            model = ILSClassifier(solver=solver, batch_size=size, random_state=seed).fit(*given)
             gap = 100 * (model.solution_.history[-1].value / least - 1)
             results.append((gap, 100 * model.score(*hidden) - accuracy))
     for (solver, size), results in compared.items():

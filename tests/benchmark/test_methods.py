@@ -9,12 +9,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.svm import LinearSVC
 
-from ilspace.adapters import ILSClassifier, ILSTransformer
 from ilspace.baselines import GFK
 from ilspace.benchmark.learned_basis import LearnedBasis
 from ilspace.benchmark.methods import describe_method, make_method, method_digest
 from ilspace.benchmark.oracle import OracleSearch
 from ilspace.benchmark.plans import Method, PlanError, experiment_names, load_plan
+from ilspace.estimators import ILSClassifier, ILSTransformer, ObjectiveSettings
 from ilspace.selection import LabelFreeSearch
 
 ILS = Method("ILS", "ILSClassifier")
@@ -56,10 +56,14 @@ def test_defaults_and_the_same_values_spelled_share_a_digest():
     assert digest(replace(ILS, parameters=as_in_paper)) == digest(PAPER) != digest(ILS)
 
 
-@given(st.floats(0, 100), st.floats(0, 100), st.permutations(["trade_off", "metric_weight"]))
+@given(
+    st.floats(0, 100),
+    st.floats(0, 100),
+    st.permutations(["objective__trade_off", "objective__metric_weight"]),
+)
 def test_digests_are_equal_just_where_parameters_are(a, b, order):
     first = replace(ILS, parameters={name: a for name in order})
-    second = replace(ILS, parameters={"metric_weight": b, "trade_off": b})
+    second = replace(ILS, parameters={"objective__metric_weight": b, "objective__trade_off": b})
     assert (digest(first) == digest(second)) == (a == b and str(a) == str(b))
 
 
@@ -78,13 +82,14 @@ def test_the_seed_of_a_cell_and_how_it_is_watched_do_not_matter(method, monkeypa
 @pytest.mark.parametrize(
     ("method", "kind", "name", "value"),
     [
-        (ILS, ILSClassifier, "trade_off", 0.5),
-        (LABEL_FREE, ILSClassifier, "trade_off", 0.5),
-        (ORACLE, ILSClassifier, "trade_off", 0.5),
+        (ILS, ObjectiveSettings, "trade_off", 0.5),
+        (LABEL_FREE, ILSClassifier, "max_iter", 7),
+        (ORACLE, ILSClassifier, "max_iter", 7),
         (LABEL_FREE, LabelFreeSearch, "held_out", 0.5),
         (LABEL_FREE, LabelFreeSearch, "choose_by", ("source",)),
-        (PAPER, ILSClassifier, "reduce", False),
-        (LEARNED, ILSTransformer, "trade_off", 0.5),
+        (PAPER, ObjectiveSettings, "reduce", False),
+        (LEARNED, ILSTransformer, "max_iter", 7),
+        (LEARNED, ObjectiveSettings, "trade_off", 0.5),
         (LEARNED, GFK, "classifier", "svm"),
     ],
 )
@@ -141,7 +146,7 @@ def test_nested_estimators_and_arrays_are_described():
     ("method", "message"),
     [
         (Method("x", "Nothing"), "no estimator 'Nothing'"),
-        (replace(ILS, parameters={"colour": 1}), "must be among .*trade_off.*, but are colour"),
+        (replace(ILS, parameters={"colour": 1}), "must be among .*objective.*, but are colour"),
         (replace(ILS, parameters={"tol": object()}), "but one is a object"),
     ],
 )

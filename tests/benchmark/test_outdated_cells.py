@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from ilspace.adapters import ILSClassifier, ILSTransformer
 from ilspace.benchmark import cells
 from ilspace.benchmark.cells import run_cell
 from ilspace.benchmark.formats import FORMATS
@@ -23,6 +22,7 @@ from ilspace.benchmark.runner import run_cells
 from ilspace.benchmark.store import Store, find_results
 from ilspace.benchmark.tables import make_table
 from ilspace.cli.app import app
+from ilspace.estimators import ILSTransformer, ObjectiveSettings
 
 PLAN = """
 dataset = "toy"
@@ -82,7 +82,7 @@ def forget_digests(store: Store) -> None:
 
 
 def change_default(monkeypatch) -> None:
-    monkeypatch.setitem(ILSClassifier.__init__.__kwdefaults__, "trade_off", 0.5)
+    monkeypatch.setitem(ObjectiveSettings.__init__.__kwdefaults__, "trade_off", 0.5)
 
 
 def raise_revision(monkeypatch) -> None:
@@ -107,9 +107,9 @@ def test_cells_of_a_changed_method_run_anew_and_others_do_not(change, plan, stor
 
 def test_parameters_spelled_out_are_the_same_cells(plan, store):
     run(plan, store)
-    spelled = PLAN.replace("tol = 1.0 }", "tol = 1.0, trade_off = 1.0, verbose = 0 }")
+    spelled = PLAN.replace("tol = 1.0 }", "tol = 1.0, objective__trade_off = 1.0, verbose = 0 }")
     assert run(parse_plan("toy", spelled), store) == []
-    other = PLAN.replace("tol = 1.0 }", "tol = 1.0, trade_off = 0.5 }")
+    other = PLAN.replace("tol = 1.0 }", "tol = 1.0, objective__trade_off = 0.5 }")
     assert run(parse_plan("toy", other), store) == ["ILS", "ILS"]
     fixed_seed = PLAN.replace("tol = 1.0 }", "tol = 1.0, random_state = 3 }")
     assert run(parse_plan("toy", fixed_seed), store) == ["ILS", "ILS"]
@@ -137,7 +137,12 @@ def test_each_method_is_described_once_before_its_records(plan, store):
     assert store.methods() == {
         method_digest(each): each for each in map(describe_method, plan.methods)
     }
-    assert store.methods()[lines[-1]["cell"]["digest"]]["parameters"]["trade_off"] == 1.0
+    assert (
+        store.methods()[lines[-1]["cell"]["digest"]]["parameters"]["objective"]["parameters"][
+            "trade_off"
+        ]
+        == 1.0
+    )
 
 
 def test_a_description_that_was_cut_short_is_written_again(plan, store):

@@ -110,10 +110,10 @@ def test_words_among_numbers_are_gaps_in_any_block(folder, tmp_path, n_rows):
     words = FURTHER.astype({"height": object})
     words.loc[10:19, "height"] = "n.m."
     words.to_csv(tmp_path / "words.csv", index=False)
-    words.replace("n.m.", None).to_csv(tmp_path / "gaps.csv", index=False)
+    words.replace("n.m.", None).to_csv(tmp_path / "missing.csv", index=False)
     met = [
         run(folder / "model.safetensors", tmp_path / name, "-q", "--rows", n_rows).stdout
-        for name in ("words.csv", "gaps.csv")
+        for name in ("words.csv", "missing.csv")
     ]
     assert met[0] == met[1]
     assert len(rows_of(met[0])) == len(FURTHER)

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from adapters.shifted import shifted
+from shifted import shifted
 from sklearn.datasets import load_breast_cancer, load_digits, load_wine
 
-from ilspace import ILSClassifier
+from ilspace import ILSClassifier, ObjectiveSettings
 from ilspace.benchmark.protocols import gong_splits, hoffman_splits
 from ilspace.datasets import load_office_caltech, preprocess
 from ilspace.selection import CRITERIA, Evidence, LabelFreeSearch
@@ -28,13 +28,13 @@ ANCHORED: dict[str, Any] = {
     "pairs": "all",
     "slack_weight": None,
     "shrinkage": 1e-3,
-    "start": "auto",
-    "metric_start": "identity",
+    "init": "auto",
+    "metric_init": "identity",
     "solver": "conjugate-gradient",
-    "block_size": 512,
+    "batch_size": 512,
     "retraction": "qr",
     "orthonormal": True,
-    "mobility": None,
+    "step_weights": None,
     "max_iter": 200,
     "tol": 1e-3,
     "patience": 3,
@@ -51,7 +51,7 @@ PAPER: dict[str, Any] = ANCHORED | {
     "target_anchor": 0.0,
     "margin_scale": 10.0,
     "solver": "steepest-descent",
-    "mobility": (1.0, 0.1, 1.0, 1.0),
+    "step_weights": (1.0, 0.1, 1.0, 1.0),
     "retraction": "polar",
     "tol": 0.015,
     "patience": 1,
@@ -77,7 +77,9 @@ def case(function=None, *, needs_data=False):
 
 
 def classifier(n_components, **changes) -> ILSClassifier:
-    return ILSClassifier(n_components, **(ANCHORED | changes))
+    given = ANCHORED | changes
+    inner = {name: given.pop(name) for name in ObjectiveSettings().get_params()}
+    return ILSClassifier(n_components, objective=ObjectiveSettings(**inner), **given)
 
 
 def sketch(matrix):
@@ -157,7 +159,7 @@ def sampled_pairs_with_slack():
 @case
 def adam():
     data = shifted(7, n=90, nt=40, n_classes=3)
-    fitted = classifier(4, solver="adam", block_size=24, max_iter=6, tol=0.01).fit(
+    fitted = classifier(4, solver="adam", batch_size=24, max_iter=6, tol=0.01).fit(
         data.X, data.y, data.Xt
     )
     return told(fitted, data.X, data.Xt)
@@ -167,7 +169,7 @@ def adam():
 def sgd_with_weights():
     data = shifted(8, n=90, nt=40)
     weight = np.random.default_rng(8).uniform(0.5, 2.0, 90)
-    fitted = classifier(3, solver="sgd", block_size=30, max_iter=4, tol=0.01).fit(
+    fitted = classifier(3, solver="sgd", batch_size=30, max_iter=4, tol=0.01).fit(
         data.X, data.y, data.Xt, data.marked(None, 6), sample_weight=weight
     )
     return told(fitted, data.X, data.Xt)
@@ -176,7 +178,7 @@ def sgd_with_weights():
 @case
 def partial_fit():
     data = shifted(9, n=60, nt=48)
-    model = classifier(4, block_size=32, max_iter=3, tol=0.01)
+    model = classifier(4, batch_size=32, max_iter=3, tol=0.01)
     yt = data.marked(None, 6)
     model.partial_fit(data.X[:40], data.y[:40], data.Xt[:30], yt[:30])
     model.partial_fit(data.X[40:], data.y[40:], data.Xt[30:], yt[30:])
@@ -186,9 +188,9 @@ def partial_fit():
 @case
 def lbfgs_from_kissme():
     data = shifted(10)
-    fitted = classifier(
-        3, solver="lbfgs", metric_start="kissme", start="joint-pca", max_iter=12
-    ).fit(data.X, data.y, data.Xt)
+    fitted = classifier(3, solver="lbfgs", metric_init="kissme", init="joint-pca", max_iter=12).fit(
+        data.X, data.y, data.Xt
+    )
     return told(fitted, data.X, data.Xt)
 
 
@@ -196,7 +198,7 @@ def lbfgs_from_kissme():
 def steepest_descent_from_pls():
     data = shifted(11)
     fitted = classifier(
-        4, solver="steepest-descent", start="pls", retraction="polar", max_iter=25
+        4, solver="steepest-descent", init="pls", retraction="polar", max_iter=25
     ).fit(data.X, data.y, data.Xt, data.marked(None, 6))
     return told(fitted, data.X, data.Xt)
 
@@ -231,7 +233,7 @@ def given_start():
     data = shifted(15)
     start = np.linalg.qr(np.random.default_rng(15).standard_normal((6, 3)))[0]
     fitted = classifier(
-        3, start=start, metric_start=np.diag([2.0, 1.0, 0.5]), sharpness=0.7, max_iter=20
+        3, init=start, metric_init=np.diag([2.0, 1.0, 0.5]), sharpness=0.7, max_iter=20
     ).fit(data.X, data.y, data.Xt)
     return told(fitted, data.X, data.Xt)
 
@@ -247,7 +249,7 @@ def label_free_criteria():
     search = LabelFreeSearch(
         classifier(4), {"n_components": [1, 2, 4]}, held_out=0.25, random_state=0
     ).fit(data.X, data.y, data.Xt)
-    ranks = np.asarray(search.results_["choice"]).tolist()
+    ranks = np.asarray(search.cv_results_["choice"]).tolist()
     return found | {"choice": ranks, "chosen": search.best_index_}
 
 
@@ -285,7 +287,7 @@ def office_as_in_paper():
         (preprocess(domains[name].X, "l1-zscore"), domains[name].y) for name in "WD"
     )
     split = gong_splits("W", "D", y, yt, n_trials=1)[0]
-    fitted = ILSClassifier(20, **PAPER).fit(X[split.source], y[split.source], Xt)
+    fitted = classifier(20, **PAPER).fit(X[split.source], y[split.source], Xt)
     return told(fitted, X[split.source], Xt)
 
 

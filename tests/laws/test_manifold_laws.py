@@ -28,11 +28,11 @@ def _euclidean(rng, size, condition):
     return Euclidean((size, 3)), condition * rng.standard_normal((size, 3))
 
 
-def _product(mobility):
+def _product(step_weights):
     def make(rng, size, condition):
         rows = [_stiefel("qr"), _stiefel("polar"), _spd, _euclidean]
         factors, point = zip(*(row(rng, size, condition) for row in rows), strict=True)
-        return Product(factors, mobility), point
+        return Product(factors, step_weights), point
 
     return make
 
@@ -43,7 +43,7 @@ MANIFOLDS = {
     "spd": _spd,
     "euclidean": _euclidean,
     "product": _product(None),
-    "product-mobility": _product((1.0, 0.2, 3.0, 0.01)),
+    "product-step_weights": _product((1.0, 0.2, 3.0, 0.01)),
 }
 
 draws = {
@@ -155,14 +155,14 @@ def test_spd_projection_moves_only_what_is_too_small():
     assert values == pytest.approx([5e-3, 5e-3, 1.0, 5.0])
 
 
-def test_mobility_scales_gradients_and_leaves_the_manifold_alone():
+def test_step_weights_scales_gradients_and_leaves_the_manifold_alone():
     rng = np.random.default_rng(4)
     slow, x = _product((1.0, 0.2, 3.0, 0.01))(rng, 3, 30.0)
     plain = Product(slow.factors)
     g = tuple(rng.standard_normal(entry.shape) for entry in x)
     pairs = zip(plain.riemannian_gradient(x, g), slow.riemannian_gradient(x, g), strict=True)
-    for (ordinary, scaled), mobility in zip(pairs, slow.mobility or (), strict=True):
-        np.testing.assert_allclose(scaled, mobility * ordinary)
+    for (ordinary, scaled), step_weights in zip(pairs, slow.step_weights or (), strict=True):
+        np.testing.assert_allclose(scaled, step_weights * ordinary)
     u = plain.to_tangent(x, g)
     for a, b in zip(plain.retract(x, u), slow.retract(x, u), strict=True):
         np.testing.assert_array_equal(a, b)
@@ -200,12 +200,12 @@ class _HalfProjection(Stiefel):
     ("manifold", "law", "words"),
     [
         (_WrongMetric(3), checks.check_gradient, "dual to the metric"),
-        (_UntransportedOverlap(3), checks.check_transport, "carried vector"),
+        (_UntransportedOverlap(3), checks.check_transport, "transported vector"),
         (_DoubleStep(6, 3), checks.check_retraction, "first order"),
         (_OffTheManifold(6, 3), checks.check_retraction, "stays on"),
         (_HalfProjection(6, 3), checks.check_tangent_projection, "twice"),
         (_HalfProjection(6, 3), checks.check_dimension, "rank"),
-        (Stiefel(6, 3), checks.check_isometry, "keeps inner products"),
+        (Stiefel(6, 3), checks.check_isometry, "preserves inner products"),
         (Stiefel(6, 3, "qr"), checks.check_second_order, "second order"),
     ],
 )

@@ -45,7 +45,7 @@ MUTANTS = (
     Mutant(
         "tol-not-times-patience",
         "stopping",
-        "optimizers/drive.py",
+        "optimizers/solvers.py",
         "decrease <= tol * patience * abs(now.value)",
         "decrease <= tol * abs(now.value)",
         (
@@ -55,7 +55,7 @@ MUTANTS = (
     Mutant(
         "patience-one-short",
         "stopping",
-        "optimizers/drive.py",
+        "optimizers/solvers.py",
         "history[-1 - patience].value",
         "history[-patience].value",
         ("tests/optimizers/test_drive.py::test_judge_averages_over_its_patience",),
@@ -63,7 +63,7 @@ MUTANTS = (
     Mutant(
         "decrease-relative-to-start",
         "stopping",
-        "optimizers/drive.py",
+        "optimizers/solvers.py",
         "tol * patience * abs(now.value)",
         "tol * patience * abs(history[0].value)",
         (
@@ -73,7 +73,7 @@ MUTANTS = (
     Mutant(
         "minimum-without-square-root",
         "stopping",
-        "optimizers/drive.py",
+        "optimizers/solvers.py",
         "math.sqrt(gradient_tol) * history[0]",
         "gradient_tol * history[0]",
         (
@@ -83,7 +83,7 @@ MUTANTS = (
     Mutant(
         "gradient-tol-absolute",
         "stopping",
-        "optimizers/drive.py",
+        "optimizers/solvers.py",
         "now.gradient_norm <= gradient_tol * history[0].gradient_norm",
         "now.gradient_norm <= gradient_tol",
         ("tests/optimizers/test_drive.py::test_the_unit_of_the_objective_does_not_matter",),
@@ -92,7 +92,7 @@ MUTANTS = (
     Mutant(
         "more-of-the-filling-axes",
         "starts",
-        "adapters/starts.py",
+        "ils/init.py",
         "+ 1e-3 * axes",
         "+ 1e-1 * axes",
         golden("different-widths"),
@@ -100,7 +100,7 @@ MUTANTS = (
     Mutant(
         "filling-axes-are-the-first",
         "starts",
-        "adapters/starts.py",
+        "ils/init.py",
         "source.space.axes[:, max(last - n_components, 0) : last]",
         "source.space.axes[:, :n_components]",
         golden("different-widths"),
@@ -108,7 +108,7 @@ MUTANTS = (
     Mutant(
         "source-axes-shared",
         "starts",
-        "adapters/starts.py",
+        "ils/init.py",
         "return (domains[-1].space.axes[:, :n_components],) * len(domains)",
         "return (domains[0].space.axes[:, :n_components],) * len(domains)",
         golden("unsupervised"),
@@ -116,17 +116,15 @@ MUTANTS = (
     Mutant(
         "class-means-without-weights",
         "starts",
-        "adapters/starts.py",
-        "(shared[:, None] == domain.codes[None, :]) * domain.weights",
-        "(shared[:, None] == domain.codes[None, :]) * 1.0",
-        (
-            "tests/adapters/test_starts.py::test_class_means_of_weighted_rows_are_those_of_repeated_rows",
-        ),
+        "domains/domains.py",
+        "(codes[:, None] == self.labelled_codes[None, :]) * self.labelled_weights",
+        "(codes[:, None] == self.labelled_codes[None, :]) * 1.0",
+        ("tests/ils/test_init.py::test_class_means_of_weighted_rows_are_those_of_repeated_rows",),
     ),
     Mutant(
         "kissme-not-scaled",
         "starts",
-        "adapters/starts.py",
+        "ils/init.py",
         "return metric * (np.trace(similar) / np.sum(metric * similar))",
         "return metric",
         golden("lbfgs-from-kissme"),
@@ -134,7 +132,7 @@ MUTANTS = (
     Mutant(
         "metric-does-not-turn-with-the-basis",
         "starts",
-        "adapters/incremental.py",
+        "ils/online.py",
         "turn.mT @ self.point[n] @ turn",
         "self.point[n]",
         golden("partial-fit"),
@@ -142,7 +140,7 @@ MUTANTS = (
     Mutant(
         "slacks-begin-at-the-margin",
         "starts",
-        "adapters/assembly.py",
+        "ils/problem.py",
         "_FIRST_SLACK = 0.1",
         "_FIRST_SLACK = 1.0",
         golden("sampled-pairs-with-slack"),
@@ -151,7 +149,7 @@ MUTANTS = (
     Mutant(
         "gain-is-one",
         "gains",
-        "adapters/placement.py",
+        "ils/init.py",
         "sizes[1] / sizes[0] if min(sizes) > 0 else 1.0",
         "1.0",
         golden("different-widths"),
@@ -159,7 +157,7 @@ MUTANTS = (
     Mutant(
         "gain-inverted",
         "gains",
-        "adapters/placement.py",
+        "ils/init.py",
         "sizes[1] / sizes[0] if",
         "sizes[0] / sizes[1] if",
         golden("different-widths"),
@@ -167,24 +165,24 @@ MUTANTS = (
     Mutant(
         "gain-not-in-the-statistics",
         "gains",
-        "adapters/placement.py",
-        "return (self.gain * self.starts[0], *self.starts[1:])",
-        "return self.starts",
+        "ils/problem.py",
+        "gain * start if gain != 1 else start for gain, start",
+        "start for gain, start",
         golden("different-widths"),
     ),
     Mutant(
         "gain-not-in-the-scale",
         "gains",
-        "adapters/assembly.py",
-        "(placement.gain * scale, scale)",
-        "(scale, scale)",
+        "ils/problem.py",
+        "tuple(gain * scale for gain in gains)",
+        "tuple(scale for gain in gains)",
         golden("different-widths"),
     ),
     # -- scales ------------------------------------------------------------------------------------
     Mutant(
         "margin-scale-without-square-root",
         "scales",
-        "adapters/assembly.py",
+        "ils/problem.py",
         "float(np.sqrt(margin_scale / mean))",
         "float(margin_scale / mean)",
         golden("unsupervised"),
@@ -192,7 +190,7 @@ MUTANTS = (
     Mutant(
         "sharpness-one",
         "scales",
-        "adapters/assembly.py",
+        "ils/problem.py",
         "return float(1 / spread) if",
         "return 1.0 if",
         golden("unsupervised"),
@@ -200,7 +198,7 @@ MUTANTS = (
     Mutant(
         "sharpness-of-unscaled-distances",
         "scales",
-        "adapters/assembly.py",
+        "ils/problem.py",
         "scale**2 * statistics.similar_std",
         "scale * statistics.similar_std",
         golden("unsupervised"),
@@ -208,7 +206,7 @@ MUTANTS = (
     Mutant(
         "covariance-scaled-once",
         "scales",
-        "adapters/assembly.py",
+        "ils/problem.py",
         "factor**2 * space.shrunk_covariance",
         "factor * space.shrunk_covariance",
         golden("different-widths"),
@@ -225,7 +223,7 @@ MUTANTS = (
     Mutant(
         "kinds-of-pairs-not-balanced",
         "pair weights",
-        "pairs/weights.py",
+        "pairs/statistics.py",
         "share / dissimilar if dissimilar > 0",
         "share / (similar or 1.0) if dissimilar > 0",
         ("tests/objective/test_against_naive.py::test_all_pairs_are_loops_whatever_the_tile",),
@@ -233,7 +231,7 @@ MUTANTS = (
     Mutant(
         "no-pairs-of-equal-rows",
         "pair weights",
-        "pairs/weights.py",
+        "pairs/statistics.py",
         "weights * (others + np.maximum(weights - 1, 0))",
         "weights * others",
         ("tests/objective/test_against_naive.py::test_integer_weights_are_repeated_rows",),
@@ -241,36 +239,36 @@ MUTANTS = (
     Mutant(
         "block-weights-inverted",
         "pair weights",
-        "pairs/blocks.py",
+        "pairs/minibatch.py",
         "ratios / np.max(ratios), drawn",
         "np.min(ratios) / ratios, drawn",
-        ("tests/pairs/test_blocks.py::test_weights_make_up_for_classes_of_different_sizes",),
+        ("tests/pairs/test_minibatch.py::test_weights_make_up_for_classes_of_different_sizes",),
     ),
     Mutant(
         "remembered-rows-stand-for-themselves",
         "pair weights",
-        "adapters/memory.py",
+        "ils/online.py",
         "weights = weights * before[codes] / after[codes]",
         "weights = weights * 1.0",
         (
-            "tests/adapters/test_partial_fit.py::test_memory_is_bounded_and_keeps_the_weight_of_each_class",
+            "tests/estimators/test_partial_fit.py::test_memory_is_bounded_and_keeps_the_weight_of_each_class",
         ),
     ),
     Mutant(
         "remembered-weights-above-one",
         "pair weights",
-        "adapters/memory.py",
-        "None if equal else memory.weights / top",
-        "None if equal else memory.weights",
-        ("tests/adapters/test_partial_fit.py::test_remembered_rows_are_no_repeated_rows",),
+        "ils/online.py",
+        "None if equal else each.reservoir.weights / top",
+        "None if equal else each.reservoir.weights",
+        ("tests/estimators/test_partial_fit.py::test_remembered_rows_are_no_repeated_rows",),
     ),
     Mutant(
         "first-rows-stay-remembered",
         "pair weights",
-        "adapters/memory.py",
-        "np.lexsort([self.tickets, self.codes])",
+        "ils/online.py",
+        "np.lexsort([self.keys, self.codes])",
         'np.argsort(self.codes, kind="stable")',
-        ("tests/adapters/test_partial_fit.py::test_memory_favours_no_row",),
+        ("tests/estimators/test_partial_fit.py::test_memory_favours_no_row",),
     ),
     # -- retraction choice -------------------------------------------------------------------------
     Mutant(
@@ -284,8 +282,8 @@ MUTANTS = (
     Mutant(
         "asked-retraction-ignored",
         "retraction choice",
-        "adapters/learning.py",
-        "retraction=model.retraction",
+        "ils/problem.py",
+        "retraction=settings.retraction",
         'retraction="qr"',
         golden("steepest-descent-from-pls"),
     ),
@@ -309,7 +307,7 @@ MUTANTS = (
     Mutant(
         "other-default-vote",
         "votes",
-        "adapters/ils_classifier.py",
+        "estimators/classifier.py",
         "None if self._shares_features else 0.3",
         "None if self._shares_features else 0.7",
         golden("different-widths"),
@@ -317,15 +315,15 @@ MUTANTS = (
     Mutant(
         "vote-swapped",
         "votes",
-        "adapters/nearest.py",
+        "estimators/neighbors.py",
         "mean = source_vote * xp.where(both, source, zero) + (1 - source_vote)",
         "mean = (1 - source_vote) * xp.where(both, source, zero) + source_vote",
-        ("tests/adapters/test_learned_metric.py::test_the_vote_weighs_the_domains",),
+        ("tests/estimators/test_learned_metric.py::test_the_vote_weighs_the_domains",),
     ),
     Mutant(
         "farthest-of-both-domains",
         "votes",
-        "adapters/nearest.py",
+        "estimators/neighbors.py",
         "if source_vote is None:\n        return xp.minimum(source, target)",
         "if source_vote is None:\n        return xp.maximum(source, target)",
         golden("semi-supervised"),
@@ -333,19 +331,19 @@ MUTANTS = (
     Mutant(
         "class-of-one-domain-discounted",
         "votes",
-        "adapters/nearest.py",
+        "estimators/neighbors.py",
         "return xp.where(both, mean, xp.minimum(source, target))",
         "return xp.where(both, mean, source_vote * xp.minimum(source, target))",
-        ("tests/adapters/test_learned_metric.py::test_the_vote_weighs_the_domains",),
+        ("tests/estimators/test_learned_metric.py::test_the_vote_weighs_the_domains",),
     ),
     # -- calibration -------------------------------------------------------------------------------
     Mutant(
         "narrow-range-of-exponents",
         "calibration",
-        "adapters/selection/calibration.py",
+        "selection/calibration.py",
         "_LARGEST = 4.0",
         "_LARGEST = 1.0",
-        ("tests/adapters/selection/test_measures.py::test_calibration_undoes_an_exponent",),
+        ("tests/selection/test_measures.py::test_calibration_undoes_an_exponent",),
     ),
     Mutant(
         "no-uniform-row",
@@ -358,7 +356,7 @@ MUTANTS = (
     Mutant(
         "uniform-row-counts-by-rows",
         "calibration",
-        "adapters/selection/calibration.py",
+        "selection/calibration.py",
         "n_uniform * scaled.mean()",
         "n_uniform * scaled.sum()",
         golden("table-of-wines"),
@@ -434,7 +432,7 @@ MUTANTS = (
     Mutant(
         "warmer-neighbours",
         "label-free criteria",
-        "adapters/selection/criteria.py",
+        "selection/criteria.py",
         "def __init__(self, *, temperature=0.05):",
         "def __init__(self, *, temperature=0.5):",
         golden("label-free-criteria"),
@@ -442,74 +440,72 @@ MUTANTS = (
     Mutant(
         "density-ratio-of-equal-sizes",
         "label-free criteria",
-        "adapters/selection/density_ratio.py",
+        "selection/density_ratio.py",
         "return odds_of_sizes * of_target / of_source",
         "return of_target / of_source",
-        ("tests/adapters/selection/test_measures.py::test_ratio_of_shifted_gaussians",),
+        ("tests/selection/test_measures.py::test_ratio_of_shifted_gaussians",),
     ),
     Mutant(
         "density-ratio-not-truncated",
         "label-free criteria",
-        "adapters/selection/density_ratio.py",
+        "selection/density_ratio.py",
         "np.minimum(ratios, np.sqrt(len(ratios)) * ratios.mean())",
         "np.minimum(ratios, len(ratios) * ratios.mean())",
         (
-            "tests/adapters/selection/test_measures.py::test_one_row_has_no_more_than_the_root_of_their_number_of_mean_weights",
+            "tests/selection/test_measures.py::test_one_row_has_no_more_than_the_root_of_their_number_of_mean_weights",
         ),
     ),
     Mutant(
         "odds-not-shrunk-by-width",
         "label-free criteria",
-        "adapters/selection/density_ratio.py",
+        "selection/density_ratio.py",
         "LogisticRegression(C=1 / source.shape[1]",
         "LogisticRegression(C=1.0",
         (
-            "tests/adapters/selection/test_measures.py::test_columns_that_come_twice_do_not_make_the_domains_differ_more",
+            "tests/selection/test_measures.py::test_columns_that_come_twice_do_not_make_the_domains_differ_more",
         ),
     ),
     Mutant(
         "values-averaged-instead-of-ranks",
         "label-free criteria",
-        "adapters/selection/search.py",
+        "selection/search.py",
         "return rankdata(values, axis=0).mean(axis=1)",
         "return values.mean(axis=1)",
-        ("tests/adapters/selection/test_search.py::test_mean_rank_of_several",),
+        ("tests/selection/test_search.py::test_mean_rank_of_several",),
     ),
     Mutant(
         "judged-on-labelled-target-rows-too",
         "label-free criteria",
-        "adapters/selection/search.py",
+        "selection/search.py",
         "target = take_rows(Xt, np.flatnonzero(~labelled))",
         "target = Xt",
         (
-            "tests/adapters/selection/test_search.py::test_target_labels_are_handed_to_fit_and_kept_from_criteria",
+            "tests/selection/test_search.py::test_target_labels_are_handed_to_fit_and_kept_from_criteria",
         ),
     ),
     Mutant(
         "fewer-rows-held-out",
         "label-free criteria",
-        "adapters/selection/holding_out.py",
+        "selection/holding_out.py",
         "max(1, round(share * len(rows)))",
         "max(1, int(share * len(rows)))",
-        (
-            "tests/adapters/selection/test_search.py::test_rows_held_out_are_as_many_as_the_share_is_near",
-        ),
+        ("tests/selection/test_search.py::test_rows_held_out_are_as_many_as_the_share_is_near",),
     ),
     Mutant(
         "calibrated-criterion-not-calibrated",
         "label-free criteria",
-        "adapters/selection/criteria.py",
+        "selection/criteria.py",
         "measures.information(evidence.calibrated_probabilities)",
         "measures.information(evidence.target_probabilities)",
         (
-            "tests/adapters/selection/test_criteria.py::test_being_surer_of_everything_helps_only_where_nobody_calibrates",
+            "tests/selection/test_criteria.py::test_being_surer_of_everything_helps_only_where_nobody_calibrates",
         ),
     ),
     # -- step weights ------------------------------------------------------------------------------
     Mutant(
         "factors-equally-mobile",
         "step weights",
-        "adapters/assembly.py",
+        "ils/settings.py",
         "tuple(1 / (1 + each) for each in stiffness)",
         "tuple(1.0 for each in stiffness)",
         golden("unsupervised"),
@@ -517,16 +513,16 @@ MUTANTS = (
     Mutant(
         "metric-eight-times-stiffer",
         "step weights",
-        "adapters/assembly.py",
-        "settings.metric_weight / 8",
-        "settings.metric_weight",
+        "ils/settings.py",
+        "self.metric_weight / 8",
+        "self.metric_weight",
         golden("unsupervised"),
     ),
     # -- search directions -------------------------------------------------------------------------
     Mutant(
         "fletcher-reeves",
         "search directions",
-        "optimizers/directions.py",
+        "optimizers/line_search.py",
         "beta = (square - overlap) / before",
         "beta = square / before",
         (
@@ -536,7 +532,7 @@ MUTANTS = (
     Mutant(
         "strict-armijo",
         "search directions",
-        "optimizers/search.py",
+        "optimizers/line_search.py",
         "sufficient: float = 1e-4",
         "sufficient: float = 0.4",
         golden("steepest-descent-from-pls"),
@@ -577,9 +573,9 @@ MUTANTS = (
     Mutant(
         "judged-by-few-rows",
         "stochastic steps",
-        "adapters/streaming.py",
-        "JUDGED_ROWS = 2048",
-        "JUDGED_ROWS = 64",
+        "ils/problem.py",
+        "EVALUATION_ROWS = 2048",
+        "EVALUATION_ROWS = 64",
         golden("sgd-with-weights"),
     ),
 )

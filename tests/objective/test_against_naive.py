@@ -11,7 +11,7 @@ from reference import naive
 
 from ilspace.objective import SmoothHinge
 from ilspace.pairs import AllPairs, SampledPairs, pair_statistics, sample_pairs
-from ilspace.pairs.weights import pair_totals
+from ilspace.pairs.statistics import pair_totals
 
 BETA = 1.3
 HINGE = SmoothHinge(BETA)
@@ -32,7 +32,8 @@ def test_paper_objective_to_the_letter(slack, labelled, trade_off):
     )  # sampled pairs, no anchors, metric weight 1, slack weight 1
     source, target = case.objective.domains
     listed = list(zip(*(each.tolist() for each in case.pairs), strict=True))
-    paper = (source.rows, target.rows, source.covariance, target.covariance, listed, case.point)
+    first, second = case.rows
+    paper = (first, second, source.covariance, target.covariance, listed, case.point)
     value, gradient = case.objective(case.point)
     wanted = naive.paper_objective(*paper, beta=BETA, trade_off=trade_off)
     assert float(value) == pytest.approx(wanted, rel=1e-12)

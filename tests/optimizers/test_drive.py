@@ -17,7 +17,7 @@ from ilspace.optimizers import (
     drive,
     solve,
 )
-from ilspace.optimizers.drive import judge
+from ilspace.optimizers.solvers import judge
 
 LINE = Problem(Product((Euclidean((2,)),)), lambda point: (np.sum(point[0] ** 2), (2 * point[0],)))
 START = (np.asarray([1.0, -2.0]),)

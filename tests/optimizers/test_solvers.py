@@ -20,7 +20,7 @@ from ilspace.optimizers import (
     solve,
     steepest,
 )
-from ilspace.optimizers.search import first_iterate
+from ilspace.optimizers.line_search import first_iterate
 
 LINE_SEARCH = ("conjugate-gradient", "steepest-descent", "lbfgs")
 
@@ -265,8 +265,8 @@ def test_search_gives_up_where_there_is_no_way_down():
 def test_search_takes_no_step_longer_than_the_longest():
     problem, start, _ = quadratic()
     now = first_iterate(problem, start)
-    heading = steepest(problem.manifold, None, now)
-    following = Backtracking(longest=0.05)(problem, now, heading, 1e6)
+    direction = steepest(problem.manifold, None, now)
+    following = Backtracking(longest=0.05)(problem, now, direction, 1e6)
     length = np.linalg.norm(np.concatenate(following.point))
     assert length == pytest.approx(0.05)
 
@@ -277,7 +277,7 @@ def test_armijo_holds_at_every_step():
     search = Backtracking(sufficient=sufficient)
     for count, now in enumerate(descend(problem, start, search=search)):
         if before is not None:
-            slope = float(problem.manifold.inner(before.point, before.gradient, now.heading))
+            slope = float(problem.manifold.inner(before.point, before.gradient, now.direction))
             bound = before.progress.value + sufficient * now.progress.step * slope
             assert now.progress.value <= bound + 1e-14
         before = now
@@ -286,15 +286,15 @@ def test_armijo_holds_at_every_step():
 
 
 @pytest.mark.parametrize("direction", [polak_ribiere, LimitedMemory()])
-def test_headings_descend_and_are_tangent(direction):
+def test_directions_descend_and_are_tangent(direction):
     problem, start = ils()
     before = None
     for count, now in enumerate(descend(problem, start, direction=direction)):
         if before is not None:
             manifold = problem.manifold
-            assert float(manifold.inner(before.point, before.gradient, now.heading)) < 0
-            flat = manifold.to_tangent(before.point, now.heading)
-            for a, b in zip(flat, now.heading or (), strict=True):
+            assert float(manifold.inner(before.point, before.gradient, now.direction)) < 0
+            flat = manifold.to_tangent(before.point, now.direction)
+            for a, b in zip(flat, now.direction or (), strict=True):
                 np.testing.assert_allclose(a, b, atol=1e-12)
         before = now
         if count == 15:
@@ -312,7 +312,7 @@ def test_conjugate_gradient_on_a_quadratic_ends_after_as_many_steps_as_dimension
     assert solution.n_iter <= 25
 
 
-def test_mobility_slows_a_factor():
+def test_step_weights_slows_a_factor():
     problem, start, _ = quadratic()
     slow = Product((Euclidean((4,)), Euclidean((3,))), (1.0, 1e-6))
     solution = solve(Problem(slow, problem.objective), start, tol=0.0, max_iter=3)

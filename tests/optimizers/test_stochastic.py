@@ -23,7 +23,7 @@ from ilspace.optimizers import (
     solve,
     stochastic_descent,
 )
-from ilspace.pairs import AllPairs
+from ilspace.pairs import AllPairs, RowPairs
 
 RULES = [Momentum(), Momentum(0.0), AdaptiveMoments()]
 
@@ -112,35 +112,33 @@ def test_points_stay_on_the_manifold(rule):
             np.testing.assert_allclose(entry, tangent, atol=1e-12)
 
 
-def blocks_of(case, seed=0, size=9):
+def batches_of(case, seed=0, size=9):
     """The objective over the pairs of random rows, each domain its share."""
     rng = np.random.default_rng(seed)
-    n_source = case.objective.domains[0].rows.shape[0]
+    n_source = len(case.rows[0])
     while True:
         rows = np.sort(rng.choice(len(case.codes), size, replace=False))
         parts = rows[rows < n_source], rows[rows >= n_source] - n_source
-        domains = tuple(
-            domain.restricted(part)
-            for domain, part in zip(case.objective.domains, parts, strict=True)
-        )
-        pairs = AllPairs(case.codes[rows], reference=domains[0].rows)
-        yield ILSObjective(domains, pairs, case.objective.sharpness)
+        drawn = tuple(each[part] for each, part in zip(case.rows, parts, strict=True))
+        pairs = AllPairs(case.codes[rows], reference=drawn[0])
+        term = RowPairs(drawn, pairs, case.objective.pair_loss.hinge)
+        yield ILSObjective(case.objective.domains, term)
 
 
 def test_without_momentum_it_is_plain_stochastic_descent():
     case = ils_case(3, engine="all")
     manifold, horizon = case.manifold, 30
     rule = Momentum(0.0)
-    problem = Problem(manifold, case.objective, blocks_of(case))
+    problem = Problem(manifold, case.objective, batches_of(case))
     iterates = stochastic_descent(problem, case.point, rule=rule, n_steps=4, horizon=horizon)
     _, met = islice(iterates, 2)
 
-    blocks = blocks_of(case)
-    next(blocks)  # the line search saw it
+    batches = batches_of(case)
+    next(batches)  # the line search saw it
     rate = met.progress.step * (1 + 4 / horizon)
     point, trail = case.point, []
     for t in range(4):
-        gradient = manifold.riemannian_gradient(point, next(blocks)(point)[1])
+        gradient = manifold.riemannian_gradient(point, next(batches)(point)[1])
         point = manifold.retract(point, tuple(-rate / (1 + t / horizon) * g for g in gradient))
         trail.append(point)
     # the weights of the mean: t (t + 1) (t + 2), which grow as the third power
@@ -158,20 +156,20 @@ def test_adaptive_steps_are_of_one_length_in_every_factor():
     point = (np.zeros(2), np.zeros(3))
     for factor in (1.0, 1e4):
         gradient = (factor * np.array([3.0, 4.0]), np.array([0.0, 1.0, 0.0]))
-        heading, past = AdaptiveMoments(floor=0.0)(manifold, point, gradient, None)
+        direction, past = AdaptiveMoments(floor=0.0)(manifold, point, gradient, None)
         lengths = [
             math.sqrt(manifold.inner(point, each, each))
-            for each in ((heading[0], point[1]), (point[0], heading[1]))
+            for each in ((direction[0], point[1]), (point[0], direction[1]))
         ]
         np.testing.assert_allclose(lengths, 1.0)
         assert past.count == 1
     # with a floor, a factor whose gradient is small beside the other's moves little
-    heading, _ = AdaptiveMoments(floor=0.01)(manifold, point, gradient, None)
-    assert np.linalg.norm(heading[1]) < 0.01 * np.linalg.norm(heading[0])
+    direction, _ = AdaptiveMoments(floor=0.01)(manifold, point, gradient, None)
+    assert np.linalg.norm(direction[1]) < 0.01 * np.linalg.norm(direction[0])
 
 
 @pytest.mark.parametrize("solver", STOCHASTIC_SOLVERS)
-def test_without_blocks_the_objective_itself_is_minimised(solver):
+def test_without_batches_the_objective_itself_is_minimised(solver):
     case = ils_case(2, engine="all", anchor_weights=(1.0, 4.0), metric_weight=3.0)
     problem = Problem(case.manifold, case.objective)
     batch = solve(problem, case.point, tol=1e-8)
@@ -199,7 +197,7 @@ def test_evaluations_are_counted(solver):
 
 @pytest.mark.parametrize("solver", STOCHASTIC_SOLVERS)
 def test_what_gets_worse_is_undone(solver):
-    # the blocks agree with the objective at first, then lead away from its minimum, then to NaN
+    # the batches agree with the objective at first, then lead away from its minimum, then to NaN
     manifold, objective, start, _ = flat()
 
     def uphill(point):
@@ -213,8 +211,8 @@ def test_what_gets_worse_is_undone(solver):
         raise np.linalg.LinAlgError("not positive definite")
 
     for bad in (uphill, nowhere, broken):
-        blocks = iter([objective] * 21 + [bad] * 400)
-        problem = Problem(manifold, objective, blocks)
+        batches = iter([objective] * 21 + [bad] * 400)
+        problem = Problem(manifold, objective, batches)
         solution = solve(problem, start, solver=solver, max_iter=6, tol=1e-12)
         values = [each.value for each in solution.history]
         assert solution.status is Status.SETTLED
@@ -232,8 +230,8 @@ def test_numbers_that_are_not_finite_are_left_behind(case, solver):
     def nowhere(point):
         return math.nan, tuple(np.full_like(each, np.nan) for each in point)
 
-    blocks = chain(repeat(objective, 30), repeat(nowhere, 11), repeat(objective))
-    problem = Problem(manifold, objective, blocks)
+    batches = chain(repeat(objective, 30), repeat(nowhere, 11), repeat(objective))
+    problem = Problem(manifold, objective, batches)
     solution = solve(problem, start, solver=solver, max_iter=20, tol=0.0)
     values = [each.value for each in solution.history]
     assert values[2] == values[1] < values[0]
@@ -283,13 +281,13 @@ def test_every_library_takes_the_same_steps(library, solver):
 
     def moved(objective):
         domains = tuple(
-            DomainData(
-                make(each.rows), make(each.covariance), make(each.anchor), each.anchor_weight
-            )
+            DomainData(make(each.covariance), make(each.anchor), each.anchor_weight)
             for each in objective.domains
         )
-        pairs = AllPairs(case.codes, reference=domains[0].rows)
-        return ILSObjective(domains, pairs, objective.sharpness, metric_weight=3.0)
+        rows = tuple(make(each) for each in case.rows)
+        pairs = AllPairs(case.codes, reference=rows[0])
+        term = RowPairs(rows, pairs, objective.pair_loss.hinge)
+        return ILSObjective(domains, term, metric_weight=3.0)
 
     stop = {"solver": solver, "tol": 0.0, "max_iter": 4}
     wanted = solve(Problem(case.manifold, case.objective), case.point, **stop)

@@ -10,9 +10,9 @@ from problems import orthonormal
 from scipy import sparse
 
 from ilspace.manifolds import SPD, Product, Stiefel
-from ilspace.objective import DomainData, ILSObjective
+from ilspace.objective import DomainData, ILSObjective, SmoothHinge
 from ilspace.optimizers import Problem, solve
-from ilspace.pairs import AllPairs
+from ilspace.pairs import AllPairs, RowPairs
 from ilspace.scale import row_space, rowspan, weighted_mean
 
 SHAPES = {"wide": (9, 20), "tall": (40, 8), "square": (12, 12)}
@@ -287,18 +287,16 @@ def shared_start_problem(
     start = row_space(target, n_axes=p).axes[:, :p]
     spaces = [space.joined(start) for space in spaces]
     domains = tuple(
-        DomainData(
-            space.coordinates(rows),
-            space.shrunk_covariance(shrinkage),
-            space.restrict(start),
-            weight,
-        )
-        for space, rows, weight in zip(spaces, (source, labelled), anchor_weights, strict=True)
+        DomainData(space.shrunk_covariance(shrinkage), space.restrict(start), weight)
+        for space, weight in zip(spaces, anchor_weights, strict=True)
+    )
+    rows = tuple(
+        space.coordinates(each) for space, each in zip(spaces, (source, labelled), strict=True)
     )
     codes = np.concatenate([source_codes, target_codes[: len(labelled)]])
-    pairs = AllPairs(codes, reference=domains[0].rows)
-    manifold = Product((*(Stiefel(each.rows.shape[1], p, retraction) for each in domains), SPD(p)))
-    objective = ILSObjective(domains, pairs, 0.5, metric_weight=10.0)
+    pairs = RowPairs(rows, AllPairs(codes, reference=rows[0]), SmoothHinge(0.5))
+    manifold = Product((*(Stiefel(each.shape[1], p, retraction) for each in rows), SPD(p)))
+    objective = ILSObjective(domains, pairs, metric_weight=10.0)
     point = (*(each.anchor for each in domains), np.eye(p))
     return spaces, Problem(manifold, objective), point
 
@@ -338,7 +336,7 @@ def test_reduction_is_the_full_run_in_fewer_numbers(retraction, shrinkage, super
 def test_axes_are_mended_to_rounding(error):
     rng = np.random.default_rng(0)
     axes = np.linalg.qr(rng.normal(size=(60, 20)))[0]
-    mended = rowspan._orthonormal(axes + error * rng.normal(size=axes.shape))
-    np.testing.assert_allclose(mended.T @ mended, np.eye(20), atol=1e-14)
-    outside = mended - axes @ (axes.T @ mended)
+    corrected = rowspan._orthonormal(axes + error * rng.normal(size=axes.shape))
+    np.testing.assert_allclose(corrected.T @ corrected, np.eye(20), atol=1e-14)
+    outside = corrected - axes @ (axes.T @ corrected)
     assert np.abs(outside).max() <= 10 * error + 1e-14

@@ -20,7 +20,7 @@ import numpy as np
 import safetensors.numpy
 
 import ilspace
-from ilspace.adapters.persistence import estimator_of, state_of
+from ilspace.estimators.persistence import estimator_of, state_of
 from ilspace.storage import ModelFileError
 from ilspace.storage.model_file import checksum
 from ilspace.storage.structure import DTYPES
@@ -129,7 +129,7 @@ def damage_header(rng, content, _):
         case 3:
             metadata = header["__metadata__"]
             key = rng.choice(list(metadata))
-            metadata[key] = rng.choice([*NASTY, metadata[key][:-1], metadata[key] + " ", "2"])
+            metadata[key] = rng.choice([*NASTY, metadata[key][:-1], metadata[key] + " ", "1", "3"])
     return build(header, data)
 
 
@@ -197,7 +197,9 @@ def use(model):
         assert model.transform(rows, domain).shape == (4, model.n_components_)
         if hasattr(model, "predict"):
             assert set(model.predict(rows, domain).tolist()) <= set(model.classes_.tolist())
-            assert model.predict_proba(rows, domain).shape == (4, len(model.classes_))
+            probability = model.predict_proba(rows, domain)
+            assert probability.shape == (4, len(model.classes_))
+            assert not np.isnan(probability).any()
     assert len(model.get_feature_names_out()) == model.n_components_
     repr(model)
 

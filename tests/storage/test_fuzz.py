@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from adapters.shifted import shifted
+from shifted import shifted
 
 from ilspace import ILSClassifier, ILSTransformer
 
@@ -31,7 +31,7 @@ def folder(tmp_path_factory):
         "widths": ILSClassifier(2).fit(X, y, Xt[:, :4], some),
         "single": ILSClassifier(2, source_vote=vote).fit(*single, some),
         "alone": ILSClassifier(2).fit(X, y > 1),
-        "transformer": ILSTransformer(2, start=start).fit(X, y, Xt),
+        "transformer": ILSTransformer(2, init=start).fit(X, y, Xt),
         "slacks": ILSTransformer.as_in_paper(2, tol=0.5, random_state=0).fit(X, y, Xt),
     }
     for name, model in models.items():

@@ -5,6 +5,7 @@ import math
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -178,7 +179,7 @@ def signed(state=None, tensors=None, **metadata):
     tensors = usual.tensors if tensors is None else tensors
     metadata = {
         "format": "ilspace-model",
-        "format_version": "1",
+        "format_version": "2",
         "ilspace_version": "0.1",
         "kind": "K",
         "training": "{}",
@@ -226,8 +227,16 @@ FLAWS = {
     "metadata of numbers": (build({"__metadata__": {"format": 1}}), "something else wrote it"),
     "another program's": (safetensors.numpy.save({"w": np.ones(3)}, {"format": "pt"}), "format="),
     "later": (
-        signed(format_version="2", ilspace_version="9.8", extra=""),
-        "ilspace 9.8 in format 2",
+        signed(format_version="3", ilspace_version="9.8", extra=""),
+        "ilspace 9.8 in format 3, and this version reads format 2: upgrade ilspace.",
+    ),
+    "earlier": (
+        signed(format_version="1", ilspace_version="0.0.1"),
+        "ilspace 0.0.1 in format 1, and this version reads format 2: fit the model again",
+    ),
+    "earlier, of another layout": (
+        signed(format_version="1", ilspace_version="0.0.1", extra=""),
+        "in format 1, and this version reads format 2: fit the model again",
     ),
     "version": (signed(format_version="1.0"), "'1.0'"),
     "version zero": (signed(format_version="0"), "incomplete"),
@@ -298,6 +307,28 @@ def test_a_flaw_is_named(tmp_path, name):
     assert message in str(caught.value)
     assert str(path) in str(caught.value)
     assert str(caught.value).endswith(".")
+
+
+def test_a_file_of_the_first_format_is_refused_in_one_sentence():
+    """A model that format 1 was written for, by the version that wrote it."""
+    path = Path(__file__).with_name("format-1.safetensors")
+    with safetensors.safe_open(path, "numpy") as file:
+        assert file.metadata()["format_version"] == "1"
+    with pytest.raises(ModelFileError) as caught:
+        read_model(path)
+    assert str(caught.value) == (
+        f"The file {path} must be an intact model of ilspace, but it was written by ilspace "
+        "0.1.0.dev0 in format 1, and this version reads format 2: fit the model again and save it "
+        "with this version."
+    )
+
+
+def test_the_first_format_with_the_next_number_is_refused_as_later(tmp_path):
+    old = Path(__file__).with_name("format-1.safetensors").read_bytes()
+    path = tmp_path / "model"
+    path.write_bytes(old.replace(b'"format_version":"1"', b'"format_version":"3"'))
+    with pytest.raises(ModelFileError, match="0.1.0.dev0 in format 3, .* 2: upgrade ilspace.$"):
+        read_model(path)
 
 
 def test_the_file_that_the_flaws_start_from_is_good(tmp_path):

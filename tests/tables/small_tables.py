@@ -1,10 +1,10 @@
-"""Two small tables with identifiers, numbers, categories, gaps and labels."""
+"""Two small tables with identifiers, numbers, categories, missing values and labels."""
 
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from adapters.shifted import shifted
+from shifted import shifted
 
 NUMBERS = ("height", "width", "depth", "weight")
 COLOURS = ("red", "green", "blå")
@@ -29,7 +29,7 @@ class SmallTables(NamedTuple):
         return self.target.assign(**{"class": some})
 
 
-def small_tables(seed=0, *, n=30, nt=24, gaps=0.05):
+def small_tables(seed=0, *, n=30, nt=24, missing=0.05):
     """Three classes of Gaussian rows and a colour; in the target moved, turned, shuffled."""
     data = shifted(seed, n=n, nt=nt, d=len(NUMBERS))
     rng = np.random.default_rng(seed)
@@ -37,7 +37,7 @@ def small_tables(seed=0, *, n=30, nt=24, gaps=0.05):
     tables = []
     for X, y, prefix in ((data.X, data.y, "S"), (data.Xt, data.yt, "00")):
         table = pd.DataFrame(X.round(6), columns=list(NUMBERS))
-        table = table.mask(rng.random(table.shape) < gaps)
+        table = table.mask(rng.random(table.shape) < missing)
         often = rng.random(len(y)) < 0.8
         table["colour"] = np.array(COLOURS)[np.where(often, y, rng.integers(0, 3, len(y)))]
         table.insert(0, "sample", [f"{prefix}{i:03d}" for i in range(len(y))])
@@ -48,7 +48,7 @@ def small_tables(seed=0, *, n=30, nt=24, gaps=0.05):
 
 
 def write_csv(folder, tables, target=None):
-    """Both tables as files; their paths as texts."""
+    """Both tables as files; their paths as strings."""
     paths = str(folder / "source.csv"), str(folder / "target.csv")
     tables.source.to_csv(paths[0], index=False)
     (tables.target if target is None else target).to_csv(paths[1], index=False)

@@ -98,9 +98,9 @@ def test_names_must_be_asked_for_rightly():
 SAME = {
     "Int64": lambda x: x.astype("Int64").mask(x == 2),
     "Float64": lambda x: x.astype("Float64").mask(x == 2),
-    "object with gaps": lambda x: x.astype(object).where(x != 2, None),
+    "object with missing values": lambda x: x.astype(object).where(x != 2, None),
     "decimal": lambda x: x.map(lambda each: None if each == 2 else decimal.Decimal(each)),
-    "texts of numbers": lambda x: x.astype(str).where(x != 2, "?"),
+    "strings of numbers": lambda x: x.astype(str).where(x != 2, "?"),
     "infinity": lambda x: x.astype(float).where(x != 2, np.inf),
     "too large": lambda x: x.astype(float).where(x != 2, -1e308),
     "float32": lambda x: x.astype("float32").where(x != 2),
@@ -129,9 +129,9 @@ def test_booleans_are_0_and_1_with_or_without_gaps(kind):
 
 @pytest.mark.parametrize("kind", ["category", "string", "str", object])
 def test_texts_of_all_kinds(kind):
-    texts = pd.Series(list("abcabcabca") * 3)
-    texts[4] = None
-    plan = plan_columns(X.assign(t=texts.astype(kind)), XT.assign(t="a"))
+    strings = pd.Series(list("abcabcabca") * 3)
+    strings[4] = None
+    plan = plan_columns(X.assign(t=strings.astype(kind)), XT.assign(t="a"))
     assert Column("t", ("a", "b", "c")) in plan.source
 
 
@@ -190,18 +190,20 @@ def test_dates_and_empty_columns_are_left_out_and_named():
 
 
 def test_numbers_here_and_words_there_are_refused():
-    with pytest.raises(TableError, match=r"'t' must hold numbers in both tables, or texts in both"):
+    with pytest.raises(
+        TableError, match=r"'t' must hold numbers in both tables, or strings in both"
+    ):
         plan_columns(X.assign(t=1.5), XT.assign(t="red"))
     few = pd.Series(["1"] * 20 + ["missing"] * 4)
     plan = plan_columns(X.assign(t=1.5), XT.assign(t=few))
     assert Column("t") in plan.source
-    assert "No numbers, and taken for gaps: 4 entries of 't'." in plan.notes
-    assert not any("gaps" in each for each in plan_columns(X, XT.assign(width="3")).notes)
+    assert "Not numbers, and taken for missing values: 4 entries of 't'." in plan.notes
+    assert not any("missing" in each for each in plan_columns(X, XT.assign(width="3")).notes)
 
 
 def test_rare_categories_are_dropped_the_frequent_ones_kept():
-    texts = [f"c{i:03d}" for i in range(80)] + [f"c{i:03d}" for i in range(60, 80)]
-    table = pd.DataFrame({"t": texts, "x": np.arange(100.0)})
+    strings = [f"c{i:03d}" for i in range(80)] + [f"c{i:03d}" for i in range(60, 80)]
+    table = pd.DataFrame({"t": strings, "x": np.arange(100.0)})
     (column, _) = plan_of(table).source
     assert len(column.categories) == MOST_CATEGORIES
     assert set(column.categories) >= {f"c{i:03d}" for i in range(60, 80)}
@@ -235,7 +237,7 @@ def test_measurements_with_an_odd_gap_are_numbers():
     table = pd.DataFrame({"x": odd})
     plan = plan_columns(table, table)
     assert plan.source == (Column("x"),)
-    assert "No numbers, and taken for gaps: 1 entry of 'x'." in plan.notes
+    assert "Not numbers, and taken for missing values: 1 entry of 'x'." in plan.notes
     few = pd.DataFrame({"x": ["1", "2", "3", "other"] * 15})  # codes
     assert plan_columns(few, few).source[0].categories
     codes = pd.DataFrame({"x": [f"{each:05d}" for each in range(30)] * 2})

@@ -15,7 +15,7 @@ from ilspace.tables import TableError
 from ilspace.tables.columns import Column, plan_columns
 from ilspace.tables.encoding import SCALINGS, WIDE, default_scaling, fit_encoder
 
-X, _, XT = small_tables(gaps=0.3).features
+X, _, XT = small_tables(missing=0.3).features
 COLUMNS = tuple(map(Column, NUMBERS))
 MIXED = plan_columns(X, XT).source
 

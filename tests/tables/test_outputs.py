@@ -154,7 +154,7 @@ def test_selection_reports_every_criterion_of_every_setting(tmp_path):
     assert len(settings) > 1
     assert (len(settings), len(settings)) in counts
     assert all(set(CRITERIA) <= set(each) for each in settings)
-    assert summary["selection"]["chosen"] in [each["parameters"] for each in settings]
+    assert summary["selection"]["chosen"] in [each["params"] for each in settings]
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
     assert all(f">{each}</th>" in page for each in CRITERIA)
     assert "(chosen)" in page

@@ -66,7 +66,7 @@ def test_any_dialect_comes_back_as_it_was_meant(
     dialect = {"separator": separator, "quoting": quoting, "ending": ending}
     content = written(names, rows, **dialect, decimal_comma=decimal_comma)
     path.write_bytes(pack(mark + content))
-    table = read_table(path, texts=[names[0]], label=names[2])
+    table = read_table(path, string_columns=[names[0]], label=names[2])
     assert list(table.columns) == names
     assert table[names[0]].tolist() == [first.strip() for first, *_ in rows]
     assert table[names[2]].tolist() == [second.strip() for _, _, second, _ in rows]
@@ -78,7 +78,7 @@ def test_any_dialect_comes_back_as_it_was_meant(
 @pytest.mark.parametrize("text", ["NA", "None", "1.0", "nan", "007", "1e5", "True", "?", "null"])
 def test_labels_and_identifiers_are_verbatim(path, text):
     path.write_text(f"name,class,x\n{text},{text},1\nb,c,2\n")
-    table = read_table(path, texts=["name"], label="class")
+    table = read_table(path, string_columns=["name"], label="class")
     assert table["name"].tolist() == [text, "b"]
     assert table["class"].tolist() == [text, "c"]
 
@@ -111,11 +111,11 @@ def test_numbers_that_identify_nothing_are_numbers(path, entries, wanted):
 
 
 def test_gaps_are_gaps_however_they_are_written(path):
-    gaps = ["", "NA", "NaN", "nan", "?", "None", "null", "N/A", " "]
-    path.write_text("x,y\n1.5,a\n" + "".join(f"{each},a\n" for each in gaps))
+    missing = ["", "NA", "NaN", "nan", "?", "None", "null", "N/A", " "]
+    path.write_text("x,y\n1.5,a\n" + "".join(f"{each},a\n" for each in missing))
     column = read_table(path)["x"]
     assert column.dtype == float
-    assert column.isna().tolist() == [False] + [True] * len(gaps)
+    assert column.isna().tolist() == [False] + [True] * len(missing)
 
 
 def test_separators_within_quoted_names_do_not_count(path):
@@ -132,7 +132,7 @@ def test_row_numbers_without_a_name_and_separators_at_the_end(path):
 
 def test_spaces_around_names_and_entries(path):
     path.write_text("id , x ,  class\n 7 , 1.5 , cat \n")
-    table = read_table(path, texts=["id"], label="class")
+    table = read_table(path, string_columns=["id"], label="class")
     assert table.to_dict("list") == {"id": ["7"], "x": [1.5], "class": ["cat"]}
 
 
@@ -200,10 +200,10 @@ def test_arrays(path, write, labels, wanted):
             write(stream, {"fts": X, "labels": labels})
         else:
             write(stream, X=X, y=labels)
-    table = read_table(path, texts=["id"], label="class")
+    table = read_table(path, string_columns=["id"], label="class")
     assert table["class"].tolist() == wanted
     np.testing.assert_array_equal(table[["x0", "x1", "x2"]], X)
-    assert list(read_table(path, texts=["id"]).columns) == ["x0", "x1", "x2"]
+    assert list(read_table(path, string_columns=["id"]).columns) == ["x0", "x1", "x2"]
 
 
 def test_texts_in_cells_of_a_mat_file(path):

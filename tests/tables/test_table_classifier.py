@@ -5,6 +5,7 @@ import json
 import os
 import subprocess
 import sys
+from copy import deepcopy
 from pathlib import Path
 
 import numpy as np
@@ -20,6 +21,7 @@ from tables.small_tables import NUMBERS, small_tables
 import ilspace
 from ilspace import ILSClassifier, TableClassifier
 from ilspace.baselines import CORAL
+from ilspace.estimators.persistence import estimator_of, state_of
 from ilspace.selection import LabelFreeSearch
 from ilspace.storage import ModelFileError
 from ilspace.tables import TableError
@@ -93,17 +95,17 @@ def test_trust_comes_from_rows_that_were_held_out(many):
 
 def test_each_doubt_by_itself(many):
     tables, model = many
-    labelled, gaps = model.label_rows(tables.target), tables.target.copy()
+    labelled, sparse = model.label_rows(tables.target), tables.target.copy()
     doubts = {word: labelled["doubts"].str.contains(word) for word in ("unsure", "far")}
     assert (doubts["unsure"] == (labelled["probability"] < model.trust_.confidence)).all()
     assert (doubts["far"] == (labelled["distance"] > model.trust_.distance)).all()
     assert (labelled["trusted"] == (labelled["doubts"] == "")).all()
     trusted = np.flatnonzero(labelled["trusted"])[:20]
     for name in ("height", "width", "colour"):  # three of five columns
-        gaps.loc[gaps.index[trusted], name] = None
-    again = model.label_rows(gaps)
-    assert again["doubts"][trusted].str.contains("gaps").all()
-    others = np.setdiff1d(np.arange(len(gaps)), trusted)
+        sparse.loc[sparse.index[trusted], name] = None
+    again = model.label_rows(sparse)
+    assert again["doubts"][trusted].str.contains("missing").all()
+    others = np.setdiff1d(np.arange(len(sparse)), trusted)
     pd.testing.assert_frame_equal(again.iloc[others], labelled.iloc[others])
 
 
@@ -111,10 +113,10 @@ def test_a_category_never_seen_is_a_gap(many):
     tables, model = many
     row = tables.target.iloc[[int(np.flatnonzero(model.label_rows(tables.target)["trusted"])[0])]]
     unknown = row.assign(colour="beige", height=np.nan, width="n.m.")
-    assert "gaps" in model.label_rows(unknown)["doubts"].iloc[0]
+    assert "missing" in model.label_rows(unknown)["doubts"].iloc[0]
 
 
-def test_gaps_are_gaps_however_a_file_is_read(many, tmp_path):
+def test_missing_values_are_missing_however_a_file_is_read(many, tmp_path):
     tables, model = many
     sparse = tables.target.copy()
     sparse[["height", "width", "colour"]] = None
@@ -126,13 +128,13 @@ def test_gaps_are_gaps_however_a_file_is_read(many, tmp_path):
     assert not met["trusted"].any()
 
 
-@pytest.mark.parametrize("mark", [None, np.nan, -1])
+@pytest.mark.parametrize("marker", [None, np.nan, -1])
 @pytest.mark.parametrize("names", [["depth", "colour"], ["height", "width", "depth"]])
-def test_marks_of_rows_without_a_label(mark, names):
+def test_markers_of_rows_without_a_label(marker, names):
     target = XT[names]
     if "colour" in names:
         target = target.set_axis(["p", "q"], axis=1)  # nothing in common
-    marked = np.array([mark if each is None else each for each in SOME], dtype=object)
+    marked = np.array([marker if each is None else each for each in SOME], dtype=object)
     expected = TableClassifier().fit(X, Y, target, SOME)
     met = TableClassifier().fit(X, Y, target, marked)
     pd.testing.assert_frame_equal(met.label_rows(target), expected.label_rows(target))
@@ -324,7 +326,7 @@ def test_a_search_chooses_and_its_choice_is_kept(yt, tmp_path):
     search = LabelFreeSearch(ILSClassifier(), grid, random_state=0)
     model = TableClassifier(search).fit(X, Y, XT, yt)
     assert model.search_ is not None
-    assert model.estimator_.n_components == model.search_.best_parameters_["n_components"]
+    assert model.estimator_.n_components == model.search_.best_params_["n_components"]
     model.save(tmp_path / "m")
     assert ilspace.load(tmp_path / "m").estimator.n_components == model.estimator_.n_components
 
@@ -395,8 +397,8 @@ def test_odd_tables(name):
     assert np.isfinite(labelled[["probability", "distance"]]).all(axis=None)
 
 
-def test_many_gaps():
-    tables = small_tables(gaps=0.3, n=90, nt=60)
+def test_many_missing_values():
+    tables = small_tables(missing=0.3, n=90, nt=60)
     source, y, target = tables.features
     model = TableClassifier().fit(source, y, target)
     assert np.mean(model.predict(target) == tables.truth) > 0.6
@@ -452,26 +454,56 @@ def test_a_fresh_process_answers_the_same_bit_for_bit(tmp_path):
 
 
 def test_pieces_that_do_not_fit_together_are_refused(fitted):
-    from ilspace.tables.state import restore_table, table_state
-
-    for change, said in (
-        ({"confidence": -1.0}, "bound of the confidence"),
-        ({"distance": np.nan}, "bound of the distance"),
-        ({"holdout_score": 1.5}, "accuracy on held-out rows"),
-        ({"exponent": 0.0}, "exponent of probabilities"),
-        ({"exponent": np.inf}, "exponent of probabilities"),
-        ({"mean_codes": np.array([0, 1, 3])}, "not of its classes"),
-        ({"asks_target_labels": 1}, "asks_target_labels should be of type bool"),
-        ({"are_shared": False}, "needs columns that are not shared"),
-        ({"means": np.zeros((3, 2))}, "its means should have shape"),
-        ({"ids": [1]}, "not all texts"),
-        ({"target": table_state(fitted)["source"] | {"scaling": "much"}}, "scaling"),
-        ({"target": table_state(fitted)["target"] | {"names": ["a"] * 5}}, "the same ones"),
-        ({"target": table_state(fitted)["target"] | {"names": list("abcde")}}, "should share"),
-        ({"extra": 1}, "should have the entries"),
+    state = state_of(fitted)
+    for place, value, said in (
+        ("trust_/confidence", -1.0, r"trust_\.confidence should be 0 or more and is -1\.0"),
+        ("trust_/distance", np.nan, r"trust_\.distance should be 0 or more and is nan"),
+        ("holdout_score_", 1.5, "holdout_score_ should lie between 0 and 1"),
+        ("holdout_score_", 1, "holdout_score_ should be of type float"),
+        ("exponent_", 0.0, "exponent_ should be positive"),
+        ("exponent_", np.inf, "exponent_ should be positive and finite"),
+        ("unadapted_/codes", np.array([0, 1, 3]), "not of its classes"),
+        ("unadapted_/codes", np.array([0, 1, -1]), "not of its classes"),
+        ("unadapted_/codes", np.array([0, 1]), r"unadapted_\.means should have shape"),
+        ("unadapted_/means", np.zeros((3, 2)), "its class means have 2 columns, not 7"),
+        ("unadapted_", {"codes": np.zeros(0, int), "means": np.zeros((0, 7))}, "not be empty"),
+        ("asks_target_labels_", 1, "asks_target_labels_ should be of type bool"),
+        ("plan_/are_shared", False, "needs columns that are not shared"),
+        ("plan_/ids", [1], r"plan_\.ids\[0\] should be of type str"),
+        ("plan_/ids", ["\ud800"], r"plan_\.ids\[0\] should hold whole characters"),
+        ("target_encoder_/scaling", "much", "scaling should be one of .* and is 'much'"),
+        ("target_encoder_/scaling", None, "scaling should be of type str"),
+        ("target_encoder_/columns/0/name", "width", "should have distinct names"),
+        ("target_encoder_/columns/0/name", "other", "should share"),
+        ("target_encoder_/columns/0/categories", ["a"], "as many numbers as its columns need"),
+        ("target_encoder_/columns", [], "as many numbers as its columns need"),
+        ("target_encoder_/fill", np.zeros(1), "as many numbers as its columns need"),
+        ("target_encoder_/scale", np.zeros(7), "scale should be positive and finite"),
+        ("target_encoder_/scale", np.ones(8), r"scale should have shape \(7,\)"),
+        ("source_encoder_/center", np.ones(8), r"center should have shape \(7,\)"),
+        ("source_encoder_/center", np.full(7, np.nan), "center should be finite"),
+        ("estimator_", None, "estimator_ should have the entries"),
+        ("estimator_", state, "estimator_ should be a ILSClassifier and is a TableClassifier"),
+        ("estimator_/fitted/map_/sharpness", 0.0, r"its estimator_\.map_\.sharpness should"),
+        ("extra", 1, "should have the entries"),
     ):
+        changed = deepcopy(state)
+        *holders, last = place.split("/")
+        holder = changed["fitted"]
+        for key in holders:
+            holder = holder[int(key) if key.isdigit() else key]
+        holder[last] = value
         with pytest.raises(ModelFileError, match=said):
-            restore_table(TableClassifier(), table_state(fitted) | change)
+            estimator_of(changed)
+    assert estimator_of(state).plan_ == fitted.plan_
+
+
+def test_classes_that_no_file_can_hold_are_refused(fitted):
+    state = state_of(fitted)
+    estimator = state["fitted"]["estimator_"]["fitted"]
+    estimator["classes_"] = np.array(["a", "b", "\ud800"])
+    with pytest.raises(ModelFileError, match="a class of it holds half a character"):
+        estimator_of(state)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="reads and limits memory as Linux does")

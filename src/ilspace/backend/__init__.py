@@ -1,27 +1,29 @@
-"""Level 0: the only place that knows array libraries exist."""
+"""Level 0: everything that depends on the array library."""
 
 from ilspace.backend.linalg import (
     cholesky_frame,
     dot,
+    fix_signs,
     identity,
     is_linalg_error,
     logdet_and_inverse,
+    one_thread,
     principal_axes,
     spectral_map,
     symmetric_exponential,
     symmetric_part,
-    upright,
 )
 from ilspace.backend.namespace import (
     array_namespace,
+    as_generator,
+    is_dask,
     is_foreign,
     like,
     on_host,
+    refuse_dask,
     spacing,
     to_numpy,
 )
-from ilspace.backend.random import as_generator
-from ilspace.backend.threads import one_thread
 
 __all__ = [
     "array_namespace",
@@ -29,6 +31,7 @@ __all__ = [
     "cholesky_frame",
     "dot",
     "identity",
+    "is_dask",
     "is_foreign",
     "is_linalg_error",
     "like",
@@ -36,10 +39,11 @@ __all__ = [
     "on_host",
     "one_thread",
     "principal_axes",
+    "refuse_dask",
     "spacing",
     "spectral_map",
     "symmetric_exponential",
     "symmetric_part",
     "to_numpy",
-    "upright",
+    "fix_signs",
 ]

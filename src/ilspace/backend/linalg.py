@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from contextlib import suppress
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 
 import array_api_compat
 import numpy as np
 from scipy import linalg as scipy_linalg
 from scipy.sparse.linalg import ArpackError, LinearOperator, eigsh
+from threadpoolctl import ThreadpoolController
 
 from ilspace._typing import Array
 from ilspace.backend.namespace import array_namespace
 
 
 def is_linalg_error(error: Exception) -> bool:
-    """Tell whether a library gave up on a matrix: singular, not definite, or not finite.
+    """Tell whether an error means a singular, indefinite or non-finite matrix.
 
     Parameters
     ----------
@@ -87,10 +89,10 @@ def cholesky_frame(a: Array) -> tuple[Array, Array]:
         That of the library, where the matrix is not positive definite.
     """
     if not isinstance(a, np.ndarray):
-        return _frames_elsewhere(a)
-    # NumPy inverts triangles as it does any matrix, which takes five times as long
+        return _foreign_frames(a)
+    # NumPy has no triangular inverse, and its general one takes five times as long
     factorise, invert = _triangular_routines(a.dtype)
-    # a symmetric matrix is its transpose, which is in Fortran's order where NumPy's is C's
+    # the transpose, equal since symmetric, is in Fortran order where the matrix is in C order
     root, n_bad = factorise(a.T, lower=True)
     if n_bad:
         raise np.linalg.LinAlgError("The matrix must be positive definite, but is not.")
@@ -102,8 +104,8 @@ def _triangular_routines(kind: np.dtype) -> tuple[Callable, Callable]:
     return tuple(scipy_linalg.get_lapack_funcs(("potrf", "trtri"), dtype=kind))
 
 
-def _frames_elsewhere(a: Array) -> tuple[Array, Array]:
-    """Frames of a matrix or of a stack of them, in another library than NumPy."""
+def _foreign_frames(a: Array) -> tuple[Array, Array]:
+    """Cholesky factors and their inverses, of a matrix or a stack, outside NumPy."""
     linalg = array_namespace(a).linalg
     root = linalg.cholesky(a)
     return root, linalg.inv(root)
@@ -121,7 +123,7 @@ def logdet_and_inverse(*matrices: Array) -> list[tuple[Array, Array]]:
     -------
     list of tuple of array
         Both for each matrix; all NaN, and no exception, where one is not positive definite, so
-        that a line search can step back.
+        that a line search can shorten its step.
     """
     xp = array_namespace(matrices[0])
     on_host = isinstance(matrices[0], np.ndarray)
@@ -129,7 +131,7 @@ def logdet_and_inverse(*matrices: Array) -> list[tuple[Array, Array]]:
         if on_host:
             frames = [cholesky_frame(each) for each in matrices]
         else:  # on a GPU one call takes as long for all as for one
-            roots, unroots = _frames_elsewhere(xp.stack(matrices))
+            roots, unroots = _foreign_frames(xp.stack(matrices))
             frames = [(roots[i, ...], unroots[i, ...]) for i in range(len(matrices))]
     except Exception as error:
         if not is_linalg_error(error):
@@ -155,8 +157,8 @@ def symmetric_exponential(a: Array) -> Array:
     array of shape (p, p)
         Its exponential, symmetric up to rounding.
     """
-    # from products: for some tens of dimensions they take half as long as an eigendecomposition,
-    # and far less on a GPU
+    # by matrix products: in tens of dimensions half the time of an eigendecomposition, and far
+    # less on a GPU
     if isinstance(a, np.ndarray):
         return scipy_linalg.expm(a)
     xp = array_namespace(a)
@@ -173,7 +175,7 @@ def identity(size: int, reference: Array) -> Array:
     size : int
         Number of rows and of columns.
     reference : array
-        The array to resemble.
+        The array to match.
 
     Returns
     -------
@@ -207,7 +209,7 @@ def principal_axes(a: Array, n_axes: int | None = None) -> tuple[Array, Array]:
     """Largest eigenvalues of a symmetric matrix, in descending order, and their eigenvectors.
 
     The sign of an eigenvector is arbitrary; here the entry of the largest magnitude is positive,
-    so that every library and every machine starts from the same axes.
+    so that the axes do not depend on library or machine.
 
     Parameters
     ----------
@@ -228,29 +230,28 @@ def principal_axes(a: Array, n_axes: int | None = None) -> tuple[Array, Array]:
     if not isinstance(a, np.ndarray):
         xp = array_namespace(a)
         values, vectors = xp.linalg.eigh(a)
-        return xp.flip(values)[:wanted], upright(xp.flip(vectors, axis=1)[:, :wanted])
+        return xp.flip(values)[:wanted], fix_signs(xp.flip(vectors, axis=1)[:, :wanted])
     values, vectors = _leading_on_host(a, wanted)
-    return values[::-1][:wanted], upright(np.ascontiguousarray(vectors[:, ::-1][:, :wanted]))
+    return values[::-1][:wanted], fix_signs(np.ascontiguousarray(vectors[:, ::-1][:, :wanted]))
 
 
 def _leading_on_host(a: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarray]:
     """Eigenpairs in ascending order, those wanted or more.
 
-    Divide and conquer where many are wanted, relatively robust representations, which can stop
-    early, where some are, and Lanczos, which never touches the whole matrix but by products, where
-    only a few are.
+    Divide and conquer for many, relatively robust representations (a subset of the spectrum) for
+    some, and Lanczos (matrix-vector products only) for a few.
     """
     size = a.shape[0]
     if wanted > size // 4 or size < 256:
         return np.linalg.eigh(a)
     scale = float(np.max(np.abs(a)))
     if wanted <= size // 16 and scale > 0:
-        start = np.random.default_rng(0).normal(size=size)  # else it would be drawn each time
+        start = np.random.default_rng(0).normal(size=size)  # fixed, or each run would differ
         n_kept = max(2 * wanted + 1, 40)
-        half = (a / scale).T  # small numbers must not pass for zeros; Fortran's order takes no copy
+        half = (a / scale).T  # tiny entries must not count as zero; Fortran order needs no copy
         multiply = scipy_linalg.get_blas_funcs("symv", (half,))  # reads one half of the matrix
         products = LinearOperator(a.shape, lambda x: multiply(1.0, half, x), dtype=half.dtype)
-        with suppress(ArpackError):  # it gave up; what ends is exact to rounding
+        with suppress(ArpackError):  # no convergence: the dense solver below
             values, vectors = eigsh(products, wanted, which="LA", v0=start, ncv=n_kept, tol=1e-13)
             order = np.argsort(values)
             return scale * values[order], vectors[:, order]
@@ -258,20 +259,54 @@ def _leading_on_host(a: np.ndarray, wanted: int) -> tuple[np.ndarray, np.ndarray
     return scipy_linalg.eigh(a, subset_by_index=few, check_finite=False)
 
 
-def upright(vectors: Array) -> Array:
-    """Turn each column so that its entry of the largest magnitude is positive.
+def fix_signs(vectors: Array) -> Array:
+    """Fix the sign of each column: its entry of the largest magnitude is positive.
 
     Parameters
     ----------
     vectors : array of shape (d, k)
-        Columns whose sign does not matter.
+        Columns of arbitrary sign, such as eigenvectors.
 
     Returns
     -------
     array of shape (d, k)
-        The same lines, each with a sign that every library agrees on.
+        The same columns up to sign.
     """
     xp = array_namespace(vectors)
     highest, lowest = xp.max(vectors, axis=0), xp.min(vectors, axis=0)
     one = xp.ones_like(highest)
     return vectors * xp.where(-lowest > highest, -one, one)[None, :]
+
+
+# -- threads -------------------------------------------------------------------------------------
+
+_held = threading.Lock()
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    """Find the BLAS libraries once: this takes longer than limiting their threads."""
+    return ThreadpoolController()
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Limit NumPy's and SciPy's linear algebra to one thread.
+
+    For matrices of a few hundred rows several threads wait for each other longer than they work,
+    above all as NumPy and SciPy have separate thread pools. The limit is per process, so only the
+    outermost context sets and restores it; nested or concurrent ones do nothing.
+
+    Yields
+    ------
+    None
+        While the limit holds.
+    """
+    if not _held.acquire(blocking=False):
+        yield
+        return
+    try:
+        with _controller().limit(limits=1, user_api="blas"):
+            yield
+    finally:
+        _held.release()

@@ -1,4 +1,4 @@
-"""Which library do these arrays belong to, and how do they move between libraries."""
+"""Which library an array belongs to, and conversion between libraries."""
 
 from __future__ import annotations
 
@@ -10,8 +10,6 @@ import array_api_compat.numpy as numpy_namespace
 import numpy as np
 
 from ilspace._typing import Array, Namespace
-
-__all__ = ["array_namespace", "is_foreign", "like", "on_host", "spacing", "to_numpy"]
 
 
 def array_namespace(array: Array) -> Namespace:
@@ -27,7 +25,7 @@ def array_namespace(array: Array) -> Namespace:
     module
         NumPy, PyTorch and others in the standard's spelling.
     """
-    # asked some fifty times an iteration, so the usual answer comes first
+    # called some fifty times per iteration, so the common case comes first
     if type(array) is np.ndarray:
         return numpy_namespace
     return array_api_compat.array_namespace(array)
@@ -64,7 +62,7 @@ def to_numpy(array: Array) -> np.ndarray:
     Returns
     -------
     ndarray
-        The same numbers; `array` itself where it is a NumPy array already. Memory is shared with a
+        The same values; `array` itself where it is a NumPy array already. Memory is shared with a
         tensor that is on the host.
     """
     if isinstance(array, np.ndarray):
@@ -93,7 +91,7 @@ def on_host(data: Any) -> Any:
 
 
 def spacing(value: Array) -> float:
-    """Distance of a number to the next larger one, about, in its own floating type.
+    """Approximate distance of a number to the next larger one in its floating type.
 
     Parameters
     ----------
@@ -103,7 +101,7 @@ def spacing(value: Array) -> float:
     Returns
     -------
     float
-        What rounding can change.
+        Size of a rounding error.
     """
     if isinstance(value, float):
         return math.ulp(value)
@@ -119,12 +117,12 @@ def like(host: np.ndarray, reference: Array) -> Array:
     host : ndarray
         Floating arrays take the type of `reference`; integers and booleans keep theirs.
     reference : array
-        The array to resemble.
+        The array to match.
 
     Returns
     -------
     array
-        `host`, over there.
+        `host` in the library and on the device of `reference`.
     """
     if isinstance(reference, np.ndarray):
         floating = host.dtype.kind == "f"
@@ -133,3 +131,60 @@ def like(host: np.ndarray, reference: Array) -> Array:
     host = np.require(host, requirements=["C", "W"])  # torch warns of what it cannot write to
     moved = xp.asarray(host, device=array_api_compat.device(reference))
     return xp.astype(moved, reference.dtype) if host.dtype.kind == "f" else moved
+
+
+def is_dask(X: object) -> bool:
+    """Tell whether `X` is a Dask collection, without importing Dask.
+
+    Parameters
+    ----------
+    X : object
+        Anything a user may pass for data.
+
+    Returns
+    -------
+    bool
+        True for a Dask array, dataframe or series.
+    """
+    # xarray's arrays have the first too, in memory or not, but no blocks to work on
+    return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
+
+
+def refuse_dask(caller: str, *, remedy: str, **given: object) -> None:
+    """Refuse Dask collections where rows must be in memory.
+
+    Parameters
+    ----------
+    caller : str
+        Function that was called, for the message.
+    remedy : str
+        What to do instead; ``{name}`` stands for the name of the collection.
+    **given : object
+        What was given for rows, by name.
+    """
+    for name, rows in given.items():
+        if is_dask(rows):
+            raise ValueError(
+                f"{caller} takes rows in memory, but {name} is a Dask "
+                f"{type(rows).__name__.lower()}: {remedy.format(name=name)}."
+            )
+
+
+def as_generator(random_state: object = None) -> np.random.Generator:
+    """Make a NumPy generator of whatever scikit-learn accepts as a random state.
+
+    Parameters
+    ----------
+    random_state : int, Generator, RandomState or None
+        A generator is returned as it is; a ``RandomState`` seeds a new one, and advances.
+
+    Returns
+    -------
+    Generator
+        The source of randomness.
+    """
+    if isinstance(random_state, np.random.Generator):
+        return random_state
+    if isinstance(random_state, np.random.RandomState):
+        return np.random.default_rng(random_state.randint(2**31, size=4))
+    return np.random.default_rng(random_state)  # pyright: ignore[reportArgumentType]

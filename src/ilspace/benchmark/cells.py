@@ -171,7 +171,7 @@ def _fit_and_score(cell: Cell, seed: int) -> dict[str, Any]:
         "n_iter": int(solution.n_iter) if solution is not None else None,
         "objective": _objective(solution),
         "converged": converged,
-        "chosen": getattr(estimator, "best_parameters_", None),
+        "chosen": getattr(estimator, "best_params_", None),
         "warnings": sorted({str(each.message) for each in caught}),
     }
 

@@ -17,10 +17,10 @@ import numpy.typing as npt
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
-from ilspace.adapters import ILSClassifier
 from ilspace.baselines import Pooled, SourceOnly, TargetOnly
 from ilspace.datasets import Domain, load_digit_pair, preprocess
 from ilspace.datasets.digits import pool_mnist
+from ilspace.estimators import ILSClassifier
 from ilspace.optimizers import Solution
 
 PREPROCESSING = "l2"

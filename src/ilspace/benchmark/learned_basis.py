@@ -6,7 +6,7 @@ from typing import Any, ClassVar
 
 from sklearn.base import clone
 
-from ilspace.adapters import ILSTransformer
+from ilspace.estimators import ILSTransformer, ObjectiveSettings
 
 
 class LearnedBasis:
@@ -40,7 +40,8 @@ class LearnedBasis:
         dict
             What learns the basis, and the method.
         """
-        return {"basis": ILSTransformer(self.method.n_components), "method": self.method}
+        basis = ILSTransformer(self.method.n_components, objective=ObjectiveSettings())
+        return {"basis": basis, "method": self.method}
 
     def fit(self, X, y, Xt, yt=None) -> LearnedBasis:
         """Learn the basis, then the method on it.

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from ilspace import adapters, baselines
+from ilspace import baselines, estimators
 from ilspace.benchmark.learned_basis import LearnedBasis
 from ilspace.benchmark.oracle import OracleSearch
 from ilspace.benchmark.plans import Cell, Method, PlanError
+from ilspace.ils import ObjectiveSettings
 from ilspace.selection import LabelFreeSearch
 
 NOT_PART_OF_METHOD = frozenset({"verbose", "callback", "n_jobs"})
@@ -29,7 +30,8 @@ def make_estimator(name: str, parameters: dict[str, Any], seed: int | None) -> A
         A class of `ilspace` or `ilspace.baselines`, or a classmethod such as
         ``"ILSClassifier.as_in_paper"``.
     parameters : dict
-        Its parameters; ``source_basis="ils"`` is the basis that ILS learns.
+        Its parameters, also nested ones such as ``objective__trade_off``; ``source_basis="ils"``
+        is the basis that ILS learns.
     seed : int or None
         Value of `random_state`, where it has one that is not given.
 
@@ -39,14 +41,19 @@ def make_estimator(name: str, parameters: dict[str, Any], seed: int | None) -> A
         Not fitted.
     """
     kind_name, _, maker = name.partition(".")
-    home = adapters if kind_name in adapters.__all__ else baselines
+    home = estimators if kind_name in estimators.__all__ else baselines
     if kind_name not in home.__all__:
-        known = ", ".join([*adapters.__all__, *baselines.__all__])
+        known = ", ".join([*estimators.__all__, *baselines.__all__])
         raise PlanError(f"There is no estimator {name!r}; there are {known}.")
     kind = getattr(home, kind_name)
+    nested = {key: each for key, each in parameters.items() if "__" in key}
+    direct = {key: each for key, each in parameters.items() if key not in nested}
     try:
-        estimator = (getattr(kind, maker) if maker else kind)(**parameters)
-    except TypeError as error:
+        estimator = (getattr(kind, maker) if maker else kind)(**direct)
+        if getattr(estimator, "objective", "none") is None:  # its defaults, spelled out
+            estimator.set_params(objective=ObjectiveSettings())
+        estimator.set_params(**nested)
+    except (TypeError, ValueError) as error:
         raise PlanError(
             f"The parameters of {name} must be among {', '.join(kind().get_params())}, but are "
             f"{', '.join(parameters)}: correct them in the plan ({error})."

@@ -27,7 +27,7 @@ class OracleSearch:
     _revision: ClassVar[int] = 1
 
     best_estimator_: Any
-    best_parameters_: dict[str, Any]
+    best_params_: dict[str, Any]
 
     def __init__(
         self, estimator: Any, param_grid: dict[str, list], hidden: tuple[Any, np.ndarray] | None
@@ -69,7 +69,7 @@ class OracleSearch:
             fitted = clone(self.estimator).set_params(**parameters).fit(*given)
             score = fitted.score(*self.hidden)
             if score > best:
-                best, self.best_estimator_, self.best_parameters_ = score, fitted, parameters
+                best, self.best_estimator_, self.best_params_ = score, fitted, parameters
         return self
 
     def score(self, X, y) -> float:

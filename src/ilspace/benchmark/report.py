@@ -11,11 +11,11 @@ import numpy as np
 import plotly.graph_objects as go
 from sklearn.decomposition import PCA
 
-from ilspace.adapters import ILSTransformer
 from ilspace.benchmark.cells import load_trial
 from ilspace.benchmark.plans import Cell, Plan, experiment_names, load_plan
 from ilspace.benchmark.store import Store, find_results, outdated_sentence
 from ilspace.benchmark.tables import Block, Table, make_table, why_empty
+from ilspace.estimators import ILSTransformer
 from ilspace.pages import Section, chart, escaped, render_page
 
 _INTRODUCTION = (

@@ -11,8 +11,9 @@ import joblib
 from ilspace.backend import one_thread
 from ilspace.benchmark.cells import check_cell, run_cell
 from ilspace.benchmark.methods import describe_method
-from ilspace.benchmark.plans import Cell, PlanError
+from ilspace.benchmark.plans import Cell
 from ilspace.benchmark.store import Store
+from ilspace.dask import cluster
 
 
 def _run_alone(cell: Cell) -> dict[str, Any]:
@@ -88,18 +89,6 @@ def _backend(jobs: int, dask: str | None) -> Iterator[None]:
     if dask is None:
         yield
         return
-    try:
-        from distributed import Client, LocalCluster
-    except ImportError:
-        raise PlanError(
-            "A Dask cluster needs the packages dask and distributed, which are missing: "
-            'pip install "ilspace[dask]".'
-        ) from None
-    if dask == "local":
-        n_workers = joblib.effective_n_jobs(jobs)
-        cluster = LocalCluster(n_workers=n_workers, threads_per_worker=1, dashboard_address=":0")
-        with cluster, Client(cluster), joblib.parallel_config(backend="dask"):
-            yield
-        return
-    with Client(dask), joblib.parallel_config(backend="dask"):
+    n_workers = joblib.effective_n_jobs(jobs)
+    with cluster(dask, n_workers=n_workers), joblib.parallel_config(backend="dask"):
         yield

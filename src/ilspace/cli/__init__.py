@@ -1,4 +1,4 @@
-"""The command ``ilspace``: one file a command, each parses, calls and prints."""
+"""The command ``ilspace``: one file per command, each parses, calls and prints."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ import typer
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
 
+from ilspace.dask import cluster
 from ilspace.tables.classifier import Step
-from ilspace.tables.clusters import cluster
 from ilspace.tables.job import Listener, adapt_files
 from ilspace.tables.outputs import check_folder, write_outputs
 from ilspace.tables.result_files import PREDICTIONS, REPORT
@@ -54,7 +54,7 @@ def run_and_show(
 
         listener = Listener(stage, step, count)
         adaptation = adapt_files(
-            source, target, parted=dask is not None, listener=listener, **options
+            source, target, partitioned=dask is not None, listener=listener, **options
         )
         stage("writing")
         summary = write_outputs(adaptation, output, force=force, on_count=count)

@@ -37,7 +37,7 @@ class _Scores:
         self.seconds[cell["method"]].append(record["fit_seconds"])
 
     def table(self) -> Table:
-        table = Table("method", *self.plan.preprocessing, "seconds a fit", "failed", box=None)
+        table = Table("method", *self.plan.preprocessing, "seconds per fit", "failed", box=None)
         for method in self.plan.methods:
             seconds, failed = self.seconds[method.name], len(self.failures.get(method.name, ()))
             means = (

@@ -11,6 +11,7 @@ import typer
 
 from ilspace.cli import Interruption
 from ilspace.cli._extras import explain
+from ilspace.dask import ClusterError
 from ilspace.storage import ModelFileError
 from ilspace.tables import TableError
 
@@ -23,7 +24,7 @@ def refusals(what: str) -> Iterator[None]:
     except ImportError as error:
         typer.echo(explain(error, what), err=True)
         raise typer.Exit(1) from None
-    except (TableError, ModelFileError) as error:
+    except (TableError, ModelFileError, ClusterError) as error:
         typer.echo(f"Error: {error}", err=True)
         raise typer.Exit(2) from None
     except BrokenPipeError:  # whoever reads our output has seen enough

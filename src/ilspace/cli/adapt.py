@@ -121,11 +121,11 @@ def adapt(
 ) -> None:
     """Label the rows of a table, learning from a labelled table of another domain.
 
-    Columns are matched by name, whatever their order; text columns become categories; gaps are
-    filled with the mean of the column in its table; identifiers are found and kept. Tables with
-    different columns need some labelled target rows of each class. Writes `predictions.csv`
-    (identifiers, label, probability, distance to the nearest labelled row, whether to trust it, the
-    label without adaptation, and whether the label was given),
+    Columns are matched by name, whatever their order; text columns become categories; missing
+    numbers are filled with the mean of the column in its table; identifiers are found and kept.
+    Tables with different columns need some labelled target rows of each class. Writes
+    `predictions.csv` (identifiers, label, probability, distance to the nearest labelled row,
+    whether to trust it, the label without adaptation, and whether the label was given),
     `model.safetensors` for `ilspace predict`, `report.html` to look at, and `summary.json`.
     """
     with refusals("ilspace adapt"):

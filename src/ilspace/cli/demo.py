@@ -34,9 +34,9 @@ def demo(
     """Adapt between two sets of real handwritten digits, and show what comes of it.
 
     scikit-learn's digits (8x8 pixels) and MNIST (28x28, 5,000 of them) come with Python packages,
-    so nothing is downloaded. Both directions are tried without target labels, with three a class,
-    and with images of different sizes. Prints a table, and writes pictures, `results.csv` and
-    `summary.md` to a folder, whose path is the last line printed.
+    so nothing is downloaded. Both directions are tried without target labels, with three labels per
+    class, and with images of different sizes. Prints a table, and writes pictures, `results.csv`
+    and `summary.md` to a folder, whose path is the last line printed.
     """
     try:
         from ilspace.cli._demo_output import run_and_show

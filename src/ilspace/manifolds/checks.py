@@ -30,7 +30,7 @@ __all__ = [
     "check_transport",
 ]
 
-_STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)  # of an order's fit: small, yet far above rounding
+_STEPS = (1e-2, 3e-3, 1e-3, 3e-4, 1e-4)  # to fit an order: small, yet far above rounding
 
 
 def check_tangent_projection(
@@ -153,8 +153,8 @@ def check_retraction(
     for length in (0.1, 1.0, 5.0):
         y = manifold.retract(x, manifold.combine(length, u))
         _agree(manifold.project(y), y, manifold, f"a step of length {length} stays on", tol)
-    gaps = [_size(_beyond_first_order(manifold, x, u, step)) for step in _STEPS]
-    _order_at_least(2.0, gaps, _size(x), manifold, "retract agrees to first order")
+    errors = [_size(_beyond_first_order(manifold, x, u, step)) for step in _STEPS]
+    _order_at_least(2.0, errors, _size(x), manifold, "retract agrees to first order")
 
 
 def check_second_order(manifold: Manifold, x: Point, rng: np.random.Generator) -> None:
@@ -173,18 +173,18 @@ def check_second_order(manifold: Manifold, x: Point, rng: np.random.Generator) -
         Source of the direction to try.
     """
     u = _unit(manifold, x, rng)
-    gaps = [
+    errors = [
         _size(manifold.to_tangent(x, _beyond_first_order(manifold, x, u, step))) for step in _STEPS
     ]
-    _order_at_least(3.0, gaps, _size(x), manifold, "retract agrees to second order")
+    _order_at_least(3.0, errors, _size(x), manifold, "retract agrees to second order")
 
 
 def check_transport(
     manifold: Manifold, x: Point, rng: np.random.Generator, *, tol: float = 1e-8
 ) -> None:
-    """Transport is linear, ends in the tangent space of arrival, and is nothing at home.
+    """Transport is linear, into the tangent space of arrival, and the identity from x to itself.
 
-    What is called overlap is the inner product of the carried vector with one there.
+    ``overlap`` is the inner product of the transported vector with one there.
 
     Absil, Mahony and Sepulchre (2008), definition 8.1.1.
 
@@ -201,29 +201,29 @@ def check_transport(
     """
     y = manifold.retract(x, _unit(manifold, x, rng))
     u, v = _tangent(manifold, x, rng), _tangent(manifold, x, rng)
-    carried = manifold.transport(x, y, u)
-    _agree(manifold.to_tangent(y, carried), carried, manifold, "transport lands tangent", tol)
-    _agree(manifold.transport(x, x, u), u, manifold, "transport to x itself is nothing", tol)
+    moved = manifold.transport(x, y, u)
+    _agree(manifold.to_tangent(y, moved), moved, manifold, "transport lands tangent", tol)
+    _agree(manifold.transport(x, x, u), u, manifold, "transport to x itself is the identity", tol)
     _agree(
         manifold.transport(x, y, manifold.combine(2.0, u, -3.0, v)),
-        manifold.combine(2.0, carried, -3.0, manifold.transport(x, y, v)),
+        manifold.combine(2.0, moved, -3.0, manifold.transport(x, y, v)),
         manifold,
         "transport is linear",
         tol,
     )
     there = _tangent(manifold, y, rng)
-    wanted = float(manifold.inner(y, carried, there))
-    size = abs(float(manifold.inner(y, carried, carried) * manifold.inner(y, there, there))) ** 0.5
+    wanted = float(manifold.inner(y, moved, there))
+    size = abs(float(manifold.inner(y, moved, moved) * manifold.inner(y, there, there))) ** 0.5
     met = float(manifold.overlap(x, y, u, there))
-    _close(met, wanted, size, manifold, "overlap is that of the carried vector", tol)
+    _close(met, wanted, size, manifold, "overlap is that of the transported vector", tol)
 
 
 def check_isometry(
     manifold: Manifold, x: Point, rng: np.random.Generator, *, tol: float = 1e-8
 ) -> None:
-    """Transport keeps inner products, where it claims to.
+    """Transport preserves inner products, where it is an isometry.
 
-    Not a law: most transports do not.
+    Not a law: most transports are not.
 
     Parameters
     ----------
@@ -240,7 +240,7 @@ def check_isometry(
     u, v = _unit(manifold, x, rng), _unit(manifold, x, rng)
     before = float(manifold.inner(x, u, v))
     after = float(manifold.inner(y, manifold.transport(x, y, u), manifold.transport(x, y, v)))
-    _close(after, before, 1.0, manifold, "transport keeps inner products", tol)
+    _close(after, before, 1.0, manifold, "transport preserves inner products", tol)
 
 
 def check_dimension(
@@ -259,7 +259,7 @@ def check_dimension(
     rng : Generator
         Source of the vectors to try.
     tol : float, default=1e-8
-        Singular values below this share of the largest count as 0.
+        Singular values below this fraction of the largest count as 0.
     """
     sampled = np.stack([_vector(_tangent(manifold, x, rng)) for _ in range(manifold.dimension + 3)])
     rank = int(np.linalg.matrix_rank(sampled, rtol=tol))
@@ -309,8 +309,10 @@ def check_combination(
         Largest violation allowed, relative to the vectors.
     """
     u, v = _tangent(manifold, x, rng), _tangent(manifold, x, rng)
-    gap = _vector(manifold.combine(2.0, u, -3.0, v)) - (2 * _vector(u) - 3 * _vector(v))
-    _close(float(np.max(np.abs(gap))), 0.0, _size(u) + _size(v), manifold, "combine is linear", tol)
+    error = _vector(manifold.combine(2.0, u, -3.0, v)) - (2 * _vector(u) - 3 * _vector(v))
+    _close(
+        float(np.max(np.abs(error))), 0.0, _size(u) + _size(v), manifold, "combine is linear", tol
+    )
 
 
 LAWS: tuple[Callable[..., None], ...] = (
@@ -347,7 +349,7 @@ def _entries(x: Point) -> tuple[Array, ...]:
 
 
 def _vector(u: Point) -> np.ndarray:
-    """All numbers of a point, in one host vector."""
+    """All entries of a point, in one host vector."""
     return np.concatenate([np.reshape(to_numpy(entry), -1) for entry in _entries(u)])
 
 
@@ -370,7 +372,7 @@ def _tangent(manifold: Manifold, x: Point, rng: np.random.Generator) -> Point:
 
 
 def _unit(manifold: Manifold, x: Point, rng: np.random.Generator) -> Point:
-    """A random tangent vector of length 1; made a gradient first, so that it fits the metric."""
+    """A random tangent vector of length 1: a gradient, so that it scales with the metric."""
     u = manifold.riemannian_gradient(x, _ambient(x, rng))
     return manifold.combine(1 / math.sqrt(float(manifold.inner(x, u, u))), u, 0.0, u)
 
@@ -382,29 +384,31 @@ def _beyond_first_order(manifold: Manifold, x: Point, u: Point, step: float) -> 
 
 
 def _agree(met: Point, wanted: Point, manifold: Manifold, law: str, tol: float) -> None:
-    gap = float(np.linalg.norm(_vector(met) - _vector(wanted)))
-    _close(gap, 0.0, _size(wanted), manifold, law, tol)
+    error = float(np.linalg.norm(_vector(met) - _vector(wanted)))
+    _close(error, 0.0, _size(wanted), manifold, law, tol)
 
 
 def _close(
     met: float, wanted: float, scale: float, manifold: Manifold, law: str, tol: float
 ) -> None:
-    gap = abs(met - wanted)
-    if not gap <= tol * scale:  # NaN fails too
-        _fail(manifold, law, f"off by {gap:.3g}, allowed {tol:.3g} of {scale:.3g}")
+    error = abs(met - wanted)
+    if not error <= tol * scale:  # NaN fails too
+        _fail(manifold, law, f"off by {error:.3g}, allowed {tol:.3g} of {scale:.3g}")
 
 
 def _order_at_least(
-    order: float, gaps: list[float], scale: float, manifold: Manifold, law: str
+    order: float, errors: list[float], scale: float, manifold: Manifold, law: str
 ) -> None:
     rounding = 1e-14 * scale
-    kept = [(step, gap) for step, gap in zip(_STEPS, gaps, strict=True) if gap > 10 * rounding]
+    kept = [
+        (step, error) for step, error in zip(_STEPS, errors, strict=True) if error > 10 * rounding
+    ]
     if len(kept) < 2:
         return  # equal to rounding
-    steps, gaps_kept = np.log(np.asarray(kept)).T
-    met = float(np.polyfit(steps, gaps_kept, 1)[0])
+    steps, errors_kept = np.log(np.asarray(kept)).T
+    met = float(np.polyfit(steps, errors_kept, 1)[0])
     if not met >= order - 0.1:
-        _fail(manifold, law, f"the gap shrinks with order {met:.2f}, wanted {order:.0f}")
+        _fail(manifold, law, f"the error shrinks with order {met:.2f}, wanted {order:.0f}")
 
 
 def _fail(manifold: Manifold, law: str, met: str) -> None:

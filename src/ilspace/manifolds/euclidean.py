@@ -45,7 +45,7 @@ class Euclidean:
         return x + u
 
     def transport(self, x: Array, y: Array, u: Array) -> Array:
-        """Vectors look the same everywhere."""
+        """The identity."""
         return u
 
     def overlap(self, x: Array, y: Array, u: Array, v: Array) -> Array:

@@ -1,4 +1,4 @@
-"""Several manifolds side by side."""
+"""Cartesian product of manifolds."""
 
 from __future__ import annotations
 
@@ -9,22 +9,22 @@ from ilspace._typing import Array, Manifold, Point
 
 @dataclass(frozen=True)
 class Product:
-    r"""Cartesian product of manifolds; a point is a tuple with one entry a factor.
+    r"""Cartesian product of manifolds; a point is a tuple with one entry per factor.
 
     Metric: the weighted sum :math:`\sum_i \langle u_i, v_i\rangle / \omega_i`, under which the
-    gradient in factor i is multiplied by its mobility :math:`\omega_i`: a factor of small
-    mobility moves slowly. Everything else is done factor by factor.
+    gradient in factor i is multiplied by its step weight :math:`\omega_i`, a preconditioner.
+    All other operations act factor by factor.
 
     Attributes
     ----------
     factors : tuple of Manifold
         The manifolds.
-    mobility : tuple of float, optional
-        One positive number a factor, 1 by default.
+    step_weights : tuple of float, optional
+        One positive number per factor, 1 by default.
     """
 
     factors: tuple[Manifold, ...]
-    mobility: tuple[float, ...] | None = None
+    step_weights: tuple[float, ...] | None = None
 
     @property
     def dimension(self) -> int:
@@ -39,14 +39,14 @@ class Product:
 
     def _weighted(self, products: tuple[Array, ...]) -> Array:
         """Inner product from those of the factors."""
-        total = products[0] / self._mobility[0]
-        for product, mobility in zip(products[1:], self._mobility[1:], strict=True):
-            total = total + product / mobility
+        total = products[0] / self._weights[0]
+        for product, weight in zip(products[1:], self._weights[1:], strict=True):
+            total = total + product / weight
         return total
 
     @property
-    def _mobility(self) -> tuple[float, ...]:
-        return self.mobility or (1.0,) * len(self.factors)
+    def _weights(self) -> tuple[float, ...]:
+        return self.step_weights or (1.0,) * len(self.factors)
 
     def inner(self, x: Point, u: Point, v: Point) -> Array:
         """Weighted sum of the factors' inner products."""
@@ -57,11 +57,11 @@ class Product:
         return self._each("to_tangent", x, g)
 
     def riemannian_gradient(self, x: Point, g: Point) -> Point:
-        """Gradient of each factor, times its mobility."""
+        """Gradient of each factor, times its step weight."""
         gradients = self._each("riemannian_gradient", x, g)
-        if self.mobility is None:
+        if self.step_weights is None:
             return gradients
-        return tuple(w * each for w, each in zip(self.mobility, gradients, strict=True))
+        return tuple(w * each for w, each in zip(self.step_weights, gradients, strict=True))
 
     def retract(self, x: Point, u: Point) -> Point:
         """Retract factor by factor."""

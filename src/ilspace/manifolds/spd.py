@@ -31,8 +31,8 @@ class SPD:
     p : int
         Number of rows and of columns.
     floor : float, default=1e-8
-        Smallest eigenvalue, relative to the largest, that :meth:`project` leaves: the set is
-        open and has no nearest point.
+        Smallest eigenvalue, relative to the largest, after :meth:`project`: the set is open, so
+        there is no nearest point.
     """
 
     p: int
@@ -43,7 +43,7 @@ class SPD:
     )
 
     def _frame(self, x: Array) -> tuple[Array, Array]:
-        """Cholesky factor and its inverse; kept for the points before and now of an optimizer."""
+        """Cholesky factor and its inverse; cached for the last two points of an optimizer."""
         for known, frame in self._frames:
             if known is x:
                 return frame
@@ -52,7 +52,7 @@ class SPD:
         return frame
 
     def _seen(self, x: Array, u: Array) -> Array:
-        """A tangent vector in the frame of its point, in which lengths are Euclidean."""
+        """A tangent vector in the Cholesky frame of its point, where the metric is Euclidean."""
         _, unroot = self._frame(x)
         return unroot @ u @ unroot.mT
 
@@ -75,10 +75,10 @@ class SPD:
         return x @ symmetric_part(g) @ x
 
     def retract(self, x: Array, u: Array) -> Array:
-        """Follow the geodesic, written in the Cholesky frame: it is the same for every root."""
+        """Exponential map, in the Cholesky frame: it is the same for every root of `x`."""
         root, _ = self._frame(x)
         seen = symmetric_part(self._seen(x, u))
-        # the square of half the way, which is as definite as rounding allows
+        # a square, and so positive definite up to rounding
         half = root @ symmetric_exponential(seen / 2)
         return symmetric_part(half @ half.mT)
 
@@ -88,7 +88,7 @@ class SPD:
         return symmetric_part(change @ u @ change.mT)
 
     def overlap(self, x: Array, y: Array, u: Array, v: Array) -> Array:
-        """Product of both as each frame sees its own: the transport changes nothing in it."""
+        """Product of both, each in its own Cholesky frame: the transport is an isometry."""
         return dot(self._seen(x, u), self._seen(y, v))
 
     def combine(self, a: float, u: Array, b: float = 0.0, v: Array | None = None) -> Array:
@@ -96,7 +96,7 @@ class SPD:
         return a * u if v is None else a * u + b * v
 
     def project(self, x: Array) -> Array:
-        """Raise the eigenvalues that are too small to the floor."""
+        """Raise small eigenvalues to the floor."""
         xp = array_namespace(x)
 
         def lifted(values: Array) -> Array:

@@ -17,7 +17,7 @@ class Stiefel:
     Retraction: the orthonormal factor of :math:`X + \xi`, by Cholesky-QR or polar decomposition.
 
     Both retractions work on the small matrix :math:`(X+\xi)^\top(X+\xi) = I + \xi^\top\xi`,
-    which is never singular for a tangent :math:`\xi`; what they return is orthonormal to about
+    which is never singular for a tangent :math:`\xi`; the result is orthonormal to about
     :math:`\epsilon(1 + \|\xi\|^2)`. The polar form costs an eigendecomposition more and is of
     second order.
 
@@ -45,7 +45,7 @@ class Stiefel:
         return dot(u, v)
 
     def to_tangent(self, x: Array, g: Array) -> Array:
-        """Remove the part that would change the lengths and angles of the columns."""
+        """Remove the symmetric part, which would change lengths and angles of the columns."""
         return g - x @ symmetric_part(x.mT @ g)
 
     def riemannian_gradient(self, x: Array, g: Array) -> Array:
@@ -65,7 +65,7 @@ class Stiefel:
         return self.to_tangent(y, u)
 
     def overlap(self, x: Array, y: Array, u: Array, v: Array) -> Array:
-        """Trace inner product: what the projection takes off `u` is orthogonal to `v`."""
+        """Trace inner product: what the projection removes from `u` is orthogonal to `v`."""
         return dot(u, v)
 
     def combine(self, a: float, u: Array, b: float = 0.0, v: Array | None = None) -> Array:

@@ -1,13 +1,12 @@
-"""The alternating scheme: one factor of the product at a time, the others held."""
+"""The alternating scheme: one factor of the product at a time, the others fixed."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from ilspace._typing import Point
-from ilspace.optimizers.problem import Problem
-from ilspace.optimizers.result import Iterate
-from ilspace.optimizers.search import Backtracking, first_iterate
+from ilspace.optimizers.line_search import Backtracking, first_iterate
+from ilspace.optimizers.problem import Iterate, Problem
 
 
 def alternate(
@@ -17,26 +16,26 @@ def alternate(
     n_inner: int = 1,
     search: Backtracking | None = None,
 ) -> Iterator[Iterate]:
-    """Yield iterates that improve each factor of a product in turn, without end.
+    """Yield iterates that minimise over each factor of a product in turn, without end.
 
     Each turn is a few steps of steepest descent in one factor: source projection, target
-    projection, metric, slacks. One iterate is yielded a round through all factors.
+    projection, metric, slacks. One iterate is yielded per round through all factors.
 
     Parameters
     ----------
     problem : Problem
         What to minimise, over a product of manifolds.
     start : tuple of array
-        Where to begin.
+        Initial point.
     n_inner : int, default=1
-        Steps a turn.
+        Steps per turn.
     search : Backtracking, optional
-        Walks along the headings.
+        The line search.
 
     Yields
     ------
     Iterate
-        The start, then one a round.
+        The initial one, then one per round.
     """
     search = search or Backtracking()
     now = first_iterate(problem, start)
@@ -46,8 +45,8 @@ def alternate(
         moved = False
         for factor in range(len(start)):
             for _ in range(n_inner):
-                heading = _only(factor, now.gradient)
-                following = search(problem, now, heading, **lasts[factor])
+                direction = _only(factor, now.gradient)
+                following = search(problem, now, direction, **lasts[factor])
                 if following.progress.step:
                     lasts[factor] = {
                         "decrease": now.progress.value - following.progress.value,
@@ -58,7 +57,7 @@ def alternate(
                     spent = now.progress._replace(evaluations=following.progress.evaluations)
                     now = now._replace(progress=spent)
         if not moved:
-            now = now.stuck(now.progress.evaluations)
+            now = now.stalled(now.progress.evaluations)
 
 
 def _only(factor: int, gradient: Point) -> Point:

@@ -7,9 +7,8 @@ from collections.abc import Iterator
 
 from ilspace._typing import Array, Point
 from ilspace.backend import dot
-from ilspace.optimizers.problem import Problem
-from ilspace.optimizers.result import Iterate, Progress
-from ilspace.optimizers.search import first_iterate, look
+from ilspace.optimizers.line_search import first_iterate, try_evaluate
+from ilspace.optimizers.problem import Iterate, Problem, Progress
 
 
 def descend_projected(
@@ -21,7 +20,7 @@ def descend_projected(
 ) -> Iterator[Iterate]:
     """Yield iterates of projected gradient descent with backtracking, without end.
 
-    A step leaves the manifold along the Euclidean gradient and comes back by the nearest-point
+    A step leaves the manifold along the Euclidean gradient and returns by the nearest-point
     projection; it is halved until the objective has decreased enough, and the next one begins
     at twice its length.
 
@@ -30,16 +29,16 @@ def descend_projected(
     problem : Problem
         What to minimise, over a product of manifolds.
     start : tuple of array
-        Where to begin.
+        Initial point.
     sufficient : float, default=1e-4
-        Share of the decrease predicted by the Euclidean gradient that must be reached.
+        Fraction of the decrease predicted by the Euclidean gradient that must be reached.
     max_trials : int, default=40
-        Give up after so many halvings.
+        Maximum number of halvings per step.
 
     Yields
     ------
     Iterate
-        The start, then one a step.
+        The initial one, then one per step.
     """
     manifold, step = problem.manifold, None
     now = first_iterate(problem, start)
@@ -52,7 +51,7 @@ def descend_projected(
         for _ in range(max_trials):
             ambient = tuple(x - step * g for x, g in zip(now.point, gradient, strict=True))
             reached = manifold.project(ambient)
-            seen = look(problem, reached)
+            seen = try_evaluate(problem, reached)
             evaluations += 1
             moved = sum(_square(x - y) for x, y in zip(reached, now.point, strict=True))
             if seen and seen.value <= now.progress.value - sufficient * moved / step:
@@ -61,7 +60,7 @@ def descend_projected(
                 break
             step /= 2
         else:
-            now = now.stuck(evaluations)
+            now = now.stalled(evaluations)
 
 
 def _square(entry: Array) -> float:

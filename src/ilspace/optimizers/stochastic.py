@@ -1,4 +1,4 @@
-"""Stochastic methods: many cheap steps, each on an estimate of the objective."""
+"""Stochastic methods: many cheap steps, each on a mini-batch estimate of the objective."""
 
 from __future__ import annotations
 
@@ -9,22 +9,21 @@ from typing import NamedTuple, Protocol
 
 from ilspace._typing import Array, Manifold, Objective, Point
 from ilspace.backend import is_linalg_error
-from ilspace.optimizers.problem import Problem
-from ilspace.optimizers.result import Iterate, Progress
-from ilspace.optimizers.search import Backtracking, first_iterate, look
+from ilspace.optimizers.line_search import Backtracking, first_iterate, try_evaluate
+from ilspace.optimizers.problem import Iterate, Problem, Progress
 
 
 class Past(NamedTuple):
-    """What a rule remembers of the gradients it has met.
+    """Running moments of the gradients.
 
     Attributes
     ----------
     mean : Point
         Running mean of the gradients, a tangent vector at the current point.
     squares : tuple of array of shape ()
-        Running means of their squared norms, one a factor; empty where the rule needs none.
+        Running means of their squared norms, one per factor; empty where the rule needs none.
     count : int
-        How many gradients there were.
+        Number of gradients.
     """
 
     mean: Point
@@ -33,23 +32,23 @@ class Past(NamedTuple):
 
 
 class Rule(Protocol):
-    """How a stochastic method makes headings of noisy gradients."""
+    """How a stochastic method turns noisy gradients into search directions."""
 
     def __call__(
         self, manifold: Manifold, point: Point, gradient: Point, past: Past | None
     ) -> tuple[Point, Past]:
-        """Heading at `point`, and the past that includes `gradient`; no past at the start."""
+        """Search direction at `point`, and the updated moments; `past` is None at first."""
         ...
 
 
 @dataclass(frozen=True)
 class Momentum:
-    r"""Against the running mean of the gradients: stochastic gradient descent with momentum.
+    r"""Stochastic gradient descent with momentum: the negative running mean of the gradients.
 
     .. math:: m \leftarrow \beta\,\mathcal T m + (1 - \beta)\,g
 
-    The heading is :math:`-m / (1 - \beta^t)`, so that the first steps are as long as the later
-    ones. Without momentum it is plain Riemannian stochastic gradient descent
+    The search direction is :math:`-m / (1 - \beta^t)`, which corrects the bias of the first
+    steps. Without momentum it is plain Riemannian stochastic gradient descent
     :cite:p:`bonnabel2013`.
 
     Attributes
@@ -63,40 +62,39 @@ class Momentum:
     def __call__(
         self, manifold: Manifold, point: Point, gradient: Point, past: Past | None
     ) -> tuple[Point, Past]:
-        """Heading at a point.
+        """Search direction at a point.
 
         Parameters
         ----------
         manifold : Manifold
             Where the points live.
         point : Point
-            Where we stand.
+            The current point.
         gradient : Point
             Riemannian gradient of an estimate of the objective there.
         past : Past or None
-            What was remembered, carried to `point`; None at the start.
+            Moments so far, transported to `point`; None at first.
 
         Returns
         -------
-        heading : Point
+        direction : Point
             Tangent vector at `point`.
         past : Past
-            What to remember.
+            The updated moments.
         """
         mean, count = _running_mean(manifold, gradient, past, self.momentum)
-        heading = manifold.combine(-1 / (1 - self.momentum**count), mean)
-        return heading, Past(mean, (), count)
+        direction = manifold.combine(-1 / (1 - self.momentum**count), mean)
+        return direction, Past(mean, (), count)
 
 
 @dataclass(frozen=True)
 class AdaptiveMoments:
-    r"""Adam's heading, factor by factor: the running mean over its running size.
+    r"""Riemannian Adam, factor by factor: the running mean over the root of the running square.
 
-    The squares that Adam keeps for each coordinate have no meaning on a manifold, where
-    coordinates can be turned at will. What is left of them on a product is one number a factor,
-    the running mean of the squared Riemannian norm :cite:p:`becigneul2019`. A factor whose
-    gradients are small beside the others' mostly shows noise, so its steps are not made as long
-    as theirs: `floor` bounds the ratio.
+    The squares that Adam keeps per coordinate have no meaning on a manifold, which has no
+    canonical coordinates. On a product there is one number per factor instead, the running mean
+    of the squared Riemannian norm :cite:p:`becigneul2019`. Gradients of a factor that are small
+    beside the others' are mostly noise, so its steps stay shorter: `floor` bounds the ratio.
 
     Attributes
     ----------
@@ -105,7 +103,7 @@ class AdaptiveMoments:
     memory : float, default=0.99
         Decay of the mean of their squares.
     floor : float, default=0.01
-        Share of the squares of all factors that is added to those of each.
+        Fraction of the squares of all factors that is added to those of each.
     """
 
     momentum: float = 0.9
@@ -115,25 +113,25 @@ class AdaptiveMoments:
     def __call__(
         self, manifold: Manifold, point: Point, gradient: Point, past: Past | None
     ) -> tuple[Point, Past]:
-        """Heading at a point.
+        """Search direction at a point.
 
         Parameters
         ----------
         manifold : Manifold
             Where the points live, a product.
         point : tuple of array
-            Where we stand.
+            The current point.
         gradient : tuple of array
             Riemannian gradient of an estimate of the objective there.
         past : Past or None
-            What was remembered, carried to `point`; None at the start.
+            Moments so far, transported to `point`; None at first.
 
         Returns
         -------
-        heading : tuple of array
+        direction : tuple of array
             Tangent vector at `point`.
         past : Past
-            What to remember.
+            The updated moments.
         """
         mean, count = _running_mean(manifold, gradient, past, self.momentum)
         squares = _squares(manifold, point, gradient)
@@ -143,13 +141,13 @@ class AdaptiveMoments:
             for old, new in zip(before, squares, strict=True)
         )
         floor = self.floor * sum(squares)
-        # both means begin at zero: undo that; where all gradients vanish, so does the heading
+        # bias correction, since both means begin at zero; no direction where all gradients vanish
         scale = -((1 - self.memory**count) ** 0.5) / (1 - self.momentum**count)
-        heading = tuple(
+        direction = tuple(
             entry * (scale / (square + floor + 1e-30) ** 0.5)
             for entry, square in zip(mean, squares, strict=True)
         )
-        return heading, Past(mean, squares, count)
+        return direction, Past(mean, squares, count)
 
 
 def stochastic_descent(
@@ -163,100 +161,101 @@ def stochastic_descent(
 ) -> Iterator[Iterate]:
     r"""Yield iterates of a stochastic method, one every few steps, without end.
 
-    Each step follows the gradient of the next of ``problem.blocks``. The first step is as long
-    as a line search on the first block makes it; the t-th is shorter by :math:`1 + t/T`, with T
-    the `horizon`. What is yielded is not the last point but a mean of the last ones, with weights
-    that grow as :math:`t^3`, brought back to the manifold: it has less noise
-    :cite:p:`shamir2013`. ``problem.objective`` judges it. Being the same each time, it tells two
-    iterates apart by less than the noise of a block; it may itself be a sample, if a larger one.
+    Each step uses the gradient of the next of ``problem.batches``. A line search on the first
+    mini-batch finds the first step size; the t-th is smaller by :math:`1 + t/T`, with T the
+    `horizon`. What is yielded is not the last point but a mean of the last ones, with weights
+    that grow as :math:`t^3`, projected onto the manifold: it has less noise
+    :cite:p:`shamir2013`. It is evaluated by ``problem.objective``, which is the same each time,
+    so that iterates are compared without the noise of mini-batches; it may itself be a larger
+    sample.
 
-    Where the objective is higher than before, or not finite, the steps since are undone and those
-    to come are halved. So the values of the iterates never rise.
+    Where the objective is higher than before, or not finite, the steps since are undone and the
+    step size is halved. So the values of the iterates never increase.
 
     Parameters
     ----------
     problem : Problem
-        What to minimise, with its blocks; the objective itself where it has none.
+        What to minimise, with its mini-batches; the objective itself where it has none.
     start : Point
-        Where to begin.
+        Initial point.
     rule : Rule, optional
-        Makes headings of gradients; :class:`Momentum` by default.
+        Turns gradients into search directions; :class:`Momentum` by default.
     n_steps : int, default=20
-        Steps an iterate.
+        Steps per iterate.
     horizon : int, default=100
-        Steps after which they are half as long.
+        Number of steps after which the step size is half the first one.
     search : Backtracking, optional
-        Finds the length of the first step.
+        The line search that finds the first step size.
 
     Yields
     ------
     Iterate
-        The start, then one every `n_steps` steps.
+        The initial one, then one every `n_steps` steps.
     """
     rule = rule or Momentum()
-    blocks = repeat(problem.objective) if problem.blocks is None else problem.blocks
+    batches = repeat(problem.objective) if problem.batches is None else problem.batches
     now = first_iterate(problem, start)
     yield now
-    first = next(blocks)
+    first = next(batches)
     rate, evaluations = _first_rate(
         Problem(problem.manifold, first), start, rule, search or Backtracking()
     )
     evaluations += now.progress.evaluations
     while rate == 0:
-        now = now.stuck(evaluations)
+        now = now.stalled(evaluations)
         yield now
-    walk = _Walk(start, start, None, 0)
+    trajectory = _Trajectory(start, start, None, 0)
     while True:
         evaluations += n_steps + 1
-        reached = _follow(walk, problem.manifold, blocks, rule, rate, n_steps, horizon)
-        seen = None if reached is None else look(problem, reached.shown)
+        reached = _take_steps(trajectory, problem.manifold, batches, rule, rate, n_steps, horizon)
+        seen = None if reached is None else try_evaluate(problem, reached.averaged)
         if reached is None or seen is None or seen.value > now.progress.value:
             rate /= 2
-            walk = _Walk(now.point, now.point, None, walk.count)
+            trajectory = _Trajectory(now.point, now.point, None, trajectory.count)
             value, norm = now.progress.value, now.progress.gradient_norm
         else:
-            walk = reached
+            trajectory = reached
             value, norm = seen.value, seen.gradient_norm
             now = now._replace(point=seen.point, gradient=seen.gradient)
-        step = rate / (1 + walk.count / horizon)
+        step = rate / (1 + trajectory.count / horizon)
         now = now._replace(progress=Progress(value, norm, step, evaluations))
         yield now
 
 
-class _Walk(NamedTuple):
-    """Where the steps have led; a running mean of the places, and the point nearest to it."""
+class _Trajectory(NamedTuple):
+    """Where the steps have led; a running mean of the points, and its projection."""
 
     point: Point
     mean: Point
     past: Past | None
     count: int
-    shown: Point | None = None
+    averaged: Point | None = None
 
 
-def _follow(
-    walk: _Walk,
+def _take_steps(
+    trajectory: _Trajectory,
     manifold: Manifold,
-    blocks: Iterator[Objective],
+    batches: Iterator[Objective],
     rule: Rule,
     rate: float,
     n_steps: int,
     horizon: int,
-) -> _Walk | None:
-    """Take some steps; None where a matrix stops being definite, or a number finite.
+) -> _Trajectory | None:
+    """Take some steps; None where a matrix is no longer positive definite, or a value not finite.
 
-    Nothing here asks for a number on the host, so that a device can run ahead.
+    Nothing here waits for a number on the host, so that a device can run ahead.
     """
-    point, mean, past, count, _ = walk
+    point, mean, past, count, _ = trajectory
     try:
         for _ in range(n_steps):
-            heading, past = rule(manifold, point, _gradient(manifold, next(blocks), point), past)
-            step = manifold.combine(rate / (1 + count / horizon), heading)
+            direction, past = rule(manifold, point, _gradient(manifold, next(batches), point), past)
+            step = manifold.combine(rate / (1 + count / horizon), direction)
             reached = manifold.retract(point, step)
             past = past._replace(mean=manifold.transport(point, reached, past.mean))
             point, count = reached, count + 1
-            share = 4 / (count + 3)  # makes the weights grow as the third power
+            share = 4 / (count + 3)  # weights that grow as the third power
             mean = manifold.combine(1 - share, mean, share, point)
-        return _Walk(point, mean, past, count, manifold.project(mean))
+        return _Trajectory(point, mean, past, count, manifold.project(mean))
     except Exception as error:
         if not is_linalg_error(error):
             raise
@@ -268,12 +267,12 @@ def _gradient(manifold: Manifold, objective: Objective, point: Point) -> Point:
 
 
 def _first_rate(
-    block: Problem, start: Point, rule: Rule, search: Backtracking
+    batch: Problem, start: Point, rule: Rule, search: Backtracking
 ) -> tuple[float, int]:
-    """Length of the first step that a line search finds, and what finding it cost."""
-    there = first_iterate(block, start)
-    heading, _ = rule(block.manifold, start, there.gradient, None)
-    found = search(block, there, heading)
+    """Step size found by a line search on one mini-batch, and its number of evaluations."""
+    there = first_iterate(batch, start)
+    direction, _ = rule(batch.manifold, start, there.gradient, None)
+    found = search(batch, there, direction)
     return found.progress.step, found.progress.evaluations
 
 

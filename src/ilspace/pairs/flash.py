@@ -1,4 +1,4 @@
-"""All pairs on a GPU in one pass: no distance, loss or force ever leaves the chip."""
+"""All pairs on a GPU in one fused pass: distances, losses and slopes stay on the chip."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ import triton.language as tl
 
 from ilspace._typing import Array, Hinge, PairSum
 from ilspace.backend import like
-from ilspace.pairs.weights import pair_shares
+from ilspace.pairs.statistics import pair_shares
 
 _WIDEST_BLOCK = 128
 """Most columns of a block of rows that stays on the chip."""
 
-_PIECE = 64
-"""Columns of the pieces in which wider rows come."""
+_CHUNK = 64
+"""Columns of the chunks into which wider rows are split."""
 
 _FEW_ROWS = 4096
 
 _FAR = 1e30
-"""Squared norm of the rows that fill up the last block: nothing acts at such a distance."""
+"""Squared norm of the padding rows of the last block: at such a distance the slope is 0."""
 
 
 @triton.jit
@@ -33,7 +33,7 @@ def _block(matrix, rows, columns, WIDTH: tl.constexpr):
 
 @triton.jit
 def _reciprocal(x):
-    """One over x to a bit or two, in one instruction."""
+    """1 / x, accurate to a bit or two, in one instruction."""
     return tl.inline_asm_elementwise(
         "rcp.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
     )
@@ -41,7 +41,7 @@ def _reciprocal(x):
 
 @triton.jit
 def _add_product(query, query_rest, key, key_rest, total):
-    """Add the product of two matrices, each in two parts, without what the rests make together."""
+    """Add the product of two matrices, each in two parts, without the product of the rests."""
     total = tl.dot(query_rest, tl.trans(key), total, input_precision="tf32")
     total = tl.dot(query, tl.trans(key_rest), total, input_precision="tf32")
     return tl.dot(query, tl.trans(key), total, input_precision="tf32")
@@ -67,11 +67,11 @@ def _pass_over_pairs(
     ROWS: tl.constexpr,
     COLUMNS: tl.constexpr,
 ):
-    """One block of rows against all rows: its losses, and the forces on it.
+    """One block of rows against all rows: losses, and products of the slopes with the rows.
 
-    The tensor cores read 10 bits of a number. So rows and forces come in two parts, what these
+    The tensor cores read 10 bits of the mantissa. So rows and slopes come in two parts, what these
     bits hold and the rest, and a product of two matrices is the sum of three. Rows wider than P
-    are worked on in pieces: each program sums the forces in its own piece of the columns.
+    are split into chunks: each program sums the products of its own chunk of columns.
     """
     rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     columns = tl.arange(0, P)
@@ -114,9 +114,9 @@ def _pass_over_pairs(
         held = ((force.to(tl.int32, bitcast=True) + 4096) & -8192).to(tl.float32, bitcast=True)
         part = tl.dot(held, key_rest, input_precision="tf32")
         part = tl.dot(held, key, part, input_precision="tf32")
-        if FEW_ROWS:  # over many rows what is rounded off a force averages out
+        if FEW_ROWS:  # over many rows the rounding errors of the forces average out
             part = tl.dot(force - held, key, part, input_precision="tf32")
-        product += part  # not inside the tensor cores: over many blocks they round down
+        product += part  # not in the tensor cores, which round down: this adds up over blocks
     tl.store(products + rows[:, None] * WIDTH + own_columns[None, :], product)
     if tl.program_id(1) == 0:
         tl.store(values + rows, tl.sum(value, 1))
@@ -125,8 +125,8 @@ def _pass_over_pairs(
 class FlashPairs:
     """Every pair of labelled rows, as :class:`~ilspace.pairs.AllPairs`, fused for a GPU.
 
-    Value, degrees and the product of the forces with the rows come from one pass over the pairs;
-    memory is that of the rows. Works in single precision, to about 1e-6 relative.
+    Value, degrees and the product of the slopes with the rows come from one pass over the pairs;
+    memory is that of the rows. In single precision, with a relative error of about 1e-6.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class FlashPairs:
         padded[: len(codes)] = codes
         self._codes = like(padded, reference)
         self._weights = None
-        # weight of the pairs that a row makes with itself, less that of those with its twins
+        # weight of the pairs of a row with itself, less that of those with its copies
         self._alone = float(np.sum(host**2 - np.maximum(host * (host - 1), 0)))
         if weights is not None:
             self._weights = torch.zeros_like(self._codes, dtype=torch.float32)
@@ -182,9 +182,9 @@ class FlashPairs:
             raise TypeError(f"Only a smooth hinge is fused, but this is {hinge!r}: use AllPairs.")
         beta = float(sharpness)
         (n, p), n_padded = latent.shape, self._codes.shape[0]
-        piece = max(16, triton.next_power_of_2(p + 2))
-        piece = piece if piece <= _WIDEST_BLOCK else _PIECE
-        width = triton.cdiv(p + 2, piece) * piece
+        chunk = max(16, triton.next_power_of_2(p + 2))
+        chunk = chunk if chunk <= _WIDEST_BLOCK else _CHUNK
+        width = triton.cdiv(p + 2, chunk) * chunk
         stretched = latent @ metric
         norms = torch.sum(stretched * latent, dim=1)
         scale = beta * math.log2(math.e)
@@ -195,12 +195,12 @@ class FlashPairs:
         keys[:n, :p], keys[:n, p], keys[:n, p + 1] = latent, norms, 1
         queries[n:, p], keys[n:, p] = scale, _FAR
         values, products = torch.empty_like(queries[:, 0]), torch.empty_like(keys)
-        # weights near 1 lose nothing in single precision; the true ones are about 1 / n²
+        # weights near 1 suit single precision; the true ones are about 1 / n²
         unit = max(self._similar, self._dissimilar) or 1.0
         kernel: Any = _pass_over_pairs
-        kernel[(n_padded // 64, width // piece)](
-            *_parts(queries),
-            *_parts(keys),
+        kernel[(n_padded // 64, width // chunk)](
+            *_split(queries),
+            *_split(keys),
             self._codes,
             self._weights,
             values,
@@ -209,15 +209,15 @@ class FlashPairs:
             self._similar / unit,
             self._dissimilar / unit,
             WIDTH=width,
-            P=piece,
+            P=chunk,
             WEIGHTED=self._weights is not None,
             FEW_ROWS=n <= _FEW_ROWS,
             ROWS=64,
             COLUMNS=32,
             num_warps=4,
-            num_stages=3 if width == piece else 2,
+            num_stages=3 if width == chunk else 2,
         )
-        # a row and itself are a similar pair at distance 0: no force, and a known loss
+        # a row with itself is a similar pair at distance 0: no gradient, and a known loss
         itself = self._similar / unit * math.log1p(math.exp(-beta)) / beta
         if self._weights is not None:
             values, products = values * self._weights, products * self._weights[:, None]
@@ -230,7 +230,7 @@ class FlashPairs:
         )
 
 
-def _parts(matrix: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+def _split(matrix: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     """What 10 bits of the mantissa hold, and the rest."""
     held = (matrix.view(torch.int32) & -(1 << 13)).view(torch.float32)
     return held, matrix - held

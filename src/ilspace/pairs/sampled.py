@@ -71,7 +71,7 @@ class SampledPairs:
         Weight of each row; a pair weighs the product of its rows'. By default all pairs weigh
         the same, 1 / n_pairs.
     n_rows : int
-        How many labelled rows there are.
+        Number of labelled rows.
     reference : array
         Library, device and floating type to work in.
     """
@@ -107,7 +107,7 @@ class SampledPairs:
         metric : array of shape (p, p)
             M.
         slack : array of shape (n_pairs,), optional
-            How much of its violation each pair is forgiven.
+            Permitted violation, one per pair.
 
         Returns
         -------
@@ -124,7 +124,7 @@ class SampledPairs:
         forces = self._weights * slopes
         pull = (self._signs * forces)[:, None]
         pushed = 2 * pull * stretched
-        # each row sums the forces of its pairs: gathered from a padded list, since the Array API
+        # each row sums the gradients of its pairs: gathered from a padded list, since the Array API
         # has no scatter, + where the row is first, - where it is second, 0 for the padding
         signed = xp.concat([pushed, -pushed, xp.zeros_like(pushed[:1, :])], axis=0)
         n, degree = self._incidence.shape

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from contextlib import nullcontext
+from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from ilspace._typing import Array, Hinge, PairSum
 from ilspace.backend import array_namespace, like, one_thread
-from ilspace.pairs.weights import pair_pulls, pair_shares
+from ilspace.pairs.statistics import pair_pulls, pair_shares
 
 _MOST_ROWS_KEPT = 1024
-"""Up to so many rows the weights of all tiles are kept, in 8 MiB at most."""
+"""Up to so many rows the weights of all tiles are cached, in 8 MiB at most."""
 
 
 def excess_factors(latent: Array, stretched: Array) -> tuple[Array, Array]:
-    r"""Two matrices whose product is by how much the squared distances of rows exceed 1.
+    r"""Two matrices whose product is the squared distances of rows minus the margin 1.
 
     .. math:: d_{ij} - 1 = \|z_i\|_M^2 + \|z_j\|_M^2 - 1 - 2 z_i^\top Mz_j
 
@@ -65,8 +68,95 @@ def laplacian_gradients(product: Array, latent: Array, metric: Array) -> tuple[A
     return laplacian @ (2 * metric), latent.mT @ laplacian
 
 
+class TileSum(NamedTuple):
+    r"""A sum over pairs of rows with columns, and the products that give its gradients.
+
+    With C the matrix of weighted slopes of these pairs, rows by columns.
+
+    Attributes
+    ----------
+    value : array of shape ()
+        The sum.
+    rows : array of shape (n, p + 1)
+        :math:`C [Z_{columns}, \mathbf 1]`: the products of the slopes with the other rows, and
+        their degrees.
+    columns : array of shape (m, p + 1)
+        :math:`C^\top [Z_{rows}, \mathbf 1]`; the same array as `rows` where rows are compared
+        among themselves, for then C is symmetric.
+    """
+
+    value: Array
+    rows: Array
+    columns: Array
+
+
+Tile = tuple[slice, slice, Array]
+"""Some rows, some columns, and the signed weights of their pairs."""
+
+
+def sum_tiles(
+    hinge: Hinge, rows: tuple[Array, Array], columns: Array | None, tiles: Iterable[Tile]
+) -> TileSum:
+    """Sum a hinge over pairs, tile by tile: the kernel of every sum over all pairs.
+
+    Parameters
+    ----------
+    hinge : Hinge
+        Loss of a margin violation.
+    rows : tuple of array of shape (n, p + 2)
+        Both :func:`excess_factors` of the rows.
+    columns : array of shape (m, p + 2) or None
+        The right factor of the columns; None for the unordered pairs of the rows among
+        themselves. Then the tiles cover the upper triangle, and a tile on the diagonal, which
+        compares some rows with themselves, has each pair twice.
+    tiles : iterable of Tile
+        Which pairs, and their weights.
+
+    Returns
+    -------
+    TileSum
+        Over the pairs of all tiles.
+    """
+    left, own = rows
+    right = own if columns is None else columns
+    xp = array_namespace(left)
+    width = left.shape[1] - 1
+    total = xp.sum(own[:0, 0])
+    of_rows = xp.zeros_like(own[:, :width])
+    of_columns = of_rows if columns is None else xp.zeros_like(right[:, :width])
+    for here, there, pulls in tiles:
+        value, slopes = hinge.weighted_sum(left[here, :] @ right[there, :].mT, pulls)
+        of_rows[here, :] += slopes @ right[there, :width]
+        if columns is None and here == there:  # both halves, and each unordered pair twice
+            total = total + value / 2
+        else:
+            total = total + value
+            of_columns[there, :] += slopes.mT @ own[here, :width]
+    return TileSum(total, of_rows, of_columns)
+
+
+def tile_bounds(n: int, tile: int) -> list[slice]:
+    """Cut rows into tiles of about equal size.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    tile : int
+        Most rows per tile.
+
+    Returns
+    -------
+    list of slice
+        One per tile.
+    """
+    n_tiles = -(-n // tile)
+    ends = [n * i // n_tiles for i in range(n_tiles + 1)] if n else [0]
+    return [slice(*each) for each in pairwise(ends)]
+
+
 class AllPairs:
-    """Every pair of labelled rows, similar and dissimilar ones in balance.
+    """Every pair of labelled rows, similar and dissimilar ones balanced.
 
     All similar pairs together weigh one half, all dissimilar ones the other half; nothing is
     sampled. A tile of distances is one matrix product, its gradient another, so a pair costs a
@@ -96,18 +186,15 @@ class AllPairs:
         self._shares = pair_shares(codes, host)
         self._codes = like(codes, reference)
         self._weights = None if weights is None else like(host, reference)
-        # a row makes no pair with itself, but with the twins that its weight stands for
-        twins = self._shares[0] * np.maximum(host * (host - 1), 0)
-        self._twins = like(twins[:, None], reference)
+        # a row makes no pair with itself, but with the copies that its weight stands for
+        copies = self._shares[0] * np.maximum(host * (host - 1), 0)
+        self._copies = like(copies[:, None], reference)
         self._dtype = reference.dtype
-        n = len(codes)
-        n_tiles = -(-n // tile)
-        ends = [n * i // n_tiles for i in range(n_tiles + 1)] if n else [0]
-        self._bounds = [slice(*each) for each in zip(ends[:-1], ends[1:], strict=True)]
-        self._blocks = [(i, j) for i in range(n_tiles) for j in range(i, n_tiles)]
-        # weights do not change: where they are few, compute them once
-        small = n <= _MOST_ROWS_KEPT
-        self._kept = [self._tile(*block) for block in self._blocks] if small else None
+        bounds = tile_bounds(len(codes), tile)
+        self._bounds = [(i, j) for k, i in enumerate(bounds) for j in bounds[k:]]
+        # weights are constant: where they are few, compute them once
+        small = len(codes) <= _MOST_ROWS_KEPT
+        self._kept = list(self._tiles()) if small else None
 
     def sum(
         self, hinge: Hinge, latent: Array, metric: Array, slack: Array | None = None
@@ -127,7 +214,7 @@ class AllPairs:
         metric : array of shape (p, p)
             M.
         slack : None
-            There is one slack a sampled pair; all pairs have none.
+            Slacks are for sampled pairs only.
 
         Returns
         -------
@@ -136,41 +223,28 @@ class AllPairs:
         """
         if slack is not None:
             raise ValueError(
-                "All pairs have no slacks, since one a pair would be stored for n² pairs; "
+                "All pairs have no slacks, since one per pair would be stored for n² pairs; "
                 "use sampled pairs with slacks."
             )
-        # a tile is too small for several threads: they would wait for each other
+        # tiles are too small for several threads, which would wait for each other
         with one_thread() if isinstance(latent, np.ndarray) else nullcontext():
             return self._sum(hinge, latent, metric)
 
     def _sum(self, hinge: Hinge, latent: Array, metric: Array) -> PairSum:
-        xp = array_namespace(latent)
-        p = latent.shape[1]
-        left, right = excess_factors(latent, latent @ metric)
-        with_ones = right[:, : p + 1]
-        total = xp.sum(right[:0, 0])
-        product = xp.zeros_like(with_ones)  # C Z and the degrees C 1
-        for position, (i, j) in enumerate(self._blocks):
-            rows, columns = self._bounds[i], self._bounds[j]
-            pulls = self._kept[position] if self._kept else self._tile(i, j)
-            part, slopes = hinge.weighted_sum(left[rows, :] @ right[columns, :].mT, pulls)
-            product[rows, :] += slopes @ with_ones[columns, :]
-            if i == j:  # both halves are there, and each unordered pair twice
-                total = total + part / 2
-            else:
-                total = total + part
-                product[columns, :] += slopes.mT @ with_ones[rows, :]
-        return PairSum(total, *laplacian_gradients(product, latent, metric))
+        factors = excess_factors(latent, latent @ metric)
+        found = sum_tiles(hinge, factors, None, self._kept or self._tiles())
+        return PairSum(found.value, *laplacian_gradients(found.rows, latent, metric))
 
-    def _tile(self, i: int, j: int) -> Array:
-        """Signed weights of the pairs of one block of rows with another."""
-        rows, columns = self._bounds[i], self._bounds[j]
-        of_rows = self._weights
-        return pair_pulls(
-            self._codes[rows],
-            self._codes[columns],
-            self._shares,
-            dtype=self._dtype,
-            row_weights=None if of_rows is None else (of_rows[rows], of_rows[columns]),
-            diagonal=self._twins[rows, :] if i == j else None,
-        )
+    def _tiles(self) -> Iterator[Tile]:
+        """Tiles of the upper triangle, with the signed weights of their pairs."""
+        weights = self._weights
+        for rows, columns in self._bounds:
+            pulls = pair_pulls(
+                self._codes[rows],
+                self._codes[columns],
+                self._shares,
+                dtype=self._dtype,
+                row_weights=None if weights is None else (weights[rows], weights[columns]),
+                diagonal=self._copies[rows, :] if rows == columns else None,
+            )
+            yield rows, columns, pulls

@@ -1,6 +1,6 @@
-"""Level 1: what is kept of data too large to keep: means, covariances, the span of the rows."""
+"""Level 1: summaries of the rows of a domain: means, covariances, the span of the rows."""
 
-from ilspace.scale.moments import weighted_mean
-from ilspace.scale.rowspan import RowSpace, row_space
+from ilspace.scale.moments import Moments, row_moments, weighted_mean
+from ilspace.scale.rowspan import RowSpace, moment_space, row_space
 
-__all__ = ["RowSpace", "row_space", "weighted_mean"]
+__all__ = ["Moments", "RowSpace", "moment_space", "row_moments", "row_space", "weighted_mean"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import reduce
 from operator import add
 
@@ -12,7 +13,73 @@ from ilspace._typing import Array
 from ilspace.backend import array_namespace, like
 
 _MOST_ENTRIES = 2**24
-"""Entries of the rows that are centred at a time."""
+"""Number of entries that are centred at a time."""
+
+
+@dataclass(frozen=True)
+class Moments:
+    """Mean and covariance of rows.
+
+    Attributes
+    ----------
+    mean : array of shape (d,)
+        Mean of the rows.
+    covariance : array of shape (d, d)
+        Their covariance, with divisor n.
+    weight : float
+        Their total weight.
+    n_rows : int
+        Number of rows.
+    """
+
+    mean: Array
+    covariance: Array
+    weight: float
+    n_rows: int
+
+    def merged(self, other: Moments) -> Moments:
+        r"""Moments of the rows of both.
+
+        The means differ by :math:`\Delta`; with fractions a and b of the weight the covariance is
+        :math:`a\Sigma_a + b\Sigma_b + ab\,\Delta\Delta^\top` :cite:p:`chan1983`.
+
+        Parameters
+        ----------
+        other : Moments
+            Of other rows with the same columns.
+
+        Returns
+        -------
+        Moments
+            The same as of all rows at once.
+        """
+        weight = self.weight + other.weight
+        share = other.weight / weight
+        offset = other.mean - self.mean
+        between = share * (1 - share) * offset[:, None] * offset[None, :]
+        covariance = (1 - share) * self.covariance + share * other.covariance + between
+        return Moments(self.mean + share * offset, covariance, weight, self.n_rows + other.n_rows)
+
+
+def row_moments(rows: Array, weights: np.ndarray | None = None) -> Moments:
+    """Mean and covariance of some rows.
+
+    Parameters
+    ----------
+    rows : array or sparse matrix of shape (n, d)
+        At least one row.
+    weights : ndarray of shape (n,), optional
+        Their weights, 1 by default.
+
+    Returns
+    -------
+    Moments
+        To be merged with those of other rows.
+    """
+    n = rows.shape[0]
+    mean = weighted_mean(rows, weights)
+    covariance = gram_matrix(rows, mean, weights, wide=False)
+    return Moments(mean, covariance, float(n if weights is None else np.sum(weights)), n)
 
 
 def weighted_mean(rows: Array, weights: np.ndarray | None = None) -> Array:
@@ -30,21 +97,38 @@ def weighted_mean(rows: Array, weights: np.ndarray | None = None) -> Array:
     array of shape (d,)
         The mean.
     """
-    n = rows.shape[0]
-    shares = np.full(n, 1 / n) if weights is None else weights / np.sum(weights)
+    shares = weight_shares(rows.shape[0], weights)
     if sparse.issparse(rows):
         return np.asarray(rows.T @ shares)
     shares = like(shares, rows)
     mean = shares @ rows
-    # once more on what is left: a large constant column then has no spread but rounding's own
-    rests = (shares[part] @ (rows[part, :] - mean) for part in _parts(rows))
+    # once more on the residuals: a large constant column then varies by rounding errors only
+    rests = (shares[each] @ (rows[each, :] - mean) for each in _slices(rows))
     return mean + reduce(add, rests)
+
+
+def weight_shares(n: int, weights: np.ndarray | None) -> np.ndarray:
+    """Weights of rows, normalised to the sum 1.
+
+    Parameters
+    ----------
+    n : int
+        Number of rows.
+    weights : ndarray of shape (n,) or None
+        Their weights; None where they are equal.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        The normalised weights.
+    """
+    return np.full(n, 1 / n) if weights is None else weights / np.sum(weights)
 
 
 def gram_matrix(rows: Array, mean: Array, weights: np.ndarray | None, *, wide: bool) -> Array:
     r"""Inner products of the centred rows, or covariance of the columns.
 
-    With :math:`\tilde X = D^{1/2}(X - \mathbf 1\mu^\top)` and D the rows' shares of the weight,
+    With :math:`\tilde X = D^{1/2}(X - \mathbf 1\mu^\top)` and D the normalised weights,
     :math:`\tilde X\tilde X^\top` if `wide`, else :math:`\tilde X^\top\tilde X`, the covariance
     with divisor n. Sparse rows stay sparse.
 
@@ -62,10 +146,9 @@ def gram_matrix(rows: Array, mean: Array, weights: np.ndarray | None, *, wide: b
     Returns
     -------
     array of shape (n, n) or (d, d)
-        The smaller one is the one to ask for.
+        Choose the smaller one.
     """
-    n = rows.shape[0]
-    shares = np.full(n, 1 / n) if weights is None else weights / np.sum(weights)
+    shares = weight_shares(rows.shape[0], weights)
     if sparse.issparse(rows):
         scaled = sparse.diags_array(np.sqrt(shares)) @ rows
         if not wide:
@@ -80,16 +163,16 @@ def gram_matrix(rows: Array, mean: Array, weights: np.ndarray | None, *, wide: b
         scaled = root * (rows - mean)
         return scaled @ scaled.mT
 
-    def product(part: slice) -> Array:
-        scaled = rows[part, :] - mean
-        scaled *= root[part, :]  # in place: fresh memory costs more than the product with it
+    def product(each: slice) -> Array:
+        scaled = rows[each, :] - mean
+        scaled *= root[each, :]  # in place: allocation would cost more than the product
         return scaled.mT @ scaled
 
-    return reduce(add, map(product, _parts(rows)))
+    return reduce(add, map(product, _slices(rows)))
 
 
-def _parts(rows: Array) -> list[slice]:
-    """Parts of rows: a centred copy of all of them would cost more memory than all else."""
+def _slices(rows: Array) -> list[slice]:
+    """Slices of rows, so that no centred copy of all of them is made."""
     n, d = rows.shape
     height = max(1, _MOST_ENTRIES // max(1, d))
     return [slice(top, min(top + height, n)) for top in range(0, max(n, 1), height)]

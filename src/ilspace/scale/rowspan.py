@@ -1,4 +1,4 @@
-"""The space that the rows of a domain span: nothing the objective sees lies outside it."""
+"""The space that the rows of a domain span, in which the objective can be minimised."""
 
 from __future__ import annotations
 
@@ -8,27 +8,33 @@ import numpy as np
 from scipy import sparse
 
 from ilspace._typing import Array
-from ilspace.backend import array_namespace, identity, like, principal_axes, upright
-from ilspace.scale.moments import gram_matrix, weighted_mean
+from ilspace.backend import array_namespace, fix_signs, identity, like, principal_axes
+from ilspace.scale.moments import (
+    Moments,
+    gram_matrix,
+    row_moments,
+    weight_shares,
+    weighted_mean,
+)
 
 WIDEST_FULL_SPECTRUM = 2048
-"""Beyond so many columns (and as many rows) a full eigendecomposition costs more than it saves."""
+"""Most columns (and rows) for which a full eigendecomposition pays."""
 
 _EXACTLY = 1e-12
-"""Distance from orthonormal columns that needs no mending."""
+"""Deviation from orthonormal columns that needs no correction."""
 
 _NEARLY = 1e-5
-"""Distance from orthonormal columns whose cube is nothing."""
+"""Deviation from orthonormal columns whose cube is below rounding."""
 
 
 @dataclass(frozen=True)
 class RowSpace:
-    r"""A domain's centre, spread, and coordinates in which to optimise.
+    r"""Mean and covariance of a domain, and the coordinates in which to optimise.
 
     Every Euclidean gradient of the objective in a projection W is a combination of centred rows,
-    so an iterate that starts in the span of rows and start never leaves it: optimising the
-    coordinates of W in an orthonormal basis of that span is the same optimisation, in fewer
-    numbers. In the basis of principal axes the covariance is diagonal as well.
+    so the iterates never leave the span of the rows and the initial W: optimising the coordinates
+    of W in an orthonormal basis of that span is the same optimisation, in fewer dimensions. In
+    the basis of principal axes the covariance is diagonal as well.
 
     Attributes
     ----------
@@ -45,7 +51,7 @@ class RowSpace:
     total_variance : float
         Sum of the variances of all columns.
     rank : int
-        Number of axes with some variance, where it is known; an upper bound elsewhere.
+        Number of axes with positive variance, or an upper bound where it is not known.
     n_rows : float
         Number of rows, or their total weight.
     """
@@ -88,7 +94,7 @@ class RowSpace:
             return self
         xp = array_namespace(directions)
         rest = directions - self.basis @ (self.basis.mT @ directions)
-        # twice: what the basis lacks of orthonormal columns would pass for new directions
+        # twice, or a basis not quite orthonormal would seem to lack directions
         rest = rest - self.basis @ (self.basis.mT @ rest)
         rounding = float(xp.finfo(rest.dtype).eps) ** (2 / 3) * float(
             xp.linalg.vector_norm(directions)
@@ -99,7 +105,7 @@ class RowSpace:
         n_new = int(xp.sum(xp.astype(sizes > rounding, xp.int64)))
         if n_new == 0:
             return self
-        # what is left of a direction may be small, and then far from orthogonal: mend it
+        # a small residual may be far from orthogonal: re-orthonormalise it
         added = left[:, :n_new] - self.basis @ (self.basis.mT @ left[:, :n_new])
         added, _ = xp.linalg.qr(added)
         basis = xp.concat([self.basis, added], axis=1)
@@ -107,12 +113,12 @@ class RowSpace:
         return replace(self, basis=basis, covariance=xp.concat([self.covariance, flat]))
 
     def shrunk_covariance(self, shrinkage: float) -> Array:
-        """Covariance mixed with a multiple of the identity of the same trace.
+        """Covariance shrunk toward a multiple of the identity of the same trace.
 
         Parameters
         ----------
         shrinkage : float
-            Share of the identity, between 0 and 1.
+            Shrinkage intensity, between 0 and 1.
 
         Returns
         -------
@@ -156,12 +162,12 @@ class RowSpace:
         Returns
         -------
         array of shape (k, p)
-            The same, seen from within.
+            The projection in coordinates.
         """
         return projection if self.basis is None else self.basis.mT @ projection
 
     def lift(self, projection: Array) -> Array:
-        """Turn a projection of coordinates into one of rows.
+        """Turn a projection of coordinates into a projection of rows.
 
         Parameters
         ----------
@@ -171,7 +177,7 @@ class RowSpace:
         Returns
         -------
         array of shape (d, p)
-            The same, seen from outside.
+            The projection in the columns of the data.
         """
         return projection if self.basis is None else self.basis @ projection
 
@@ -195,13 +201,13 @@ def row_space(
     weights : ndarray of shape (n,), optional
         Their weights, 1 by default.
     n_axes : int
-        How many principal axes are wanted at least.
+        Minimum number of principal axes.
     reduce : bool, default=True
         Whether to use coordinates of the span; the columns themselves otherwise.
     leading : bool, default=False
-        Whether the leading `n_axes` axes will do as the basis of the span. They do for a domain
-        that the objective knows by its covariance alone, if its projection starts on them: the
-        covariance maps their span onto itself, so nothing leads out of it.
+        Whether the leading `n_axes` axes suffice as the basis of the span. They do for a domain
+        that enters the objective by its covariance alone, if its projection is initialised by
+        them: their span is invariant under the covariance.
 
     Returns
     -------
@@ -210,30 +216,49 @@ def row_space(
         that finding them all would cost more than it saves.
     """
     n, d = rows.shape
-    mean = weighted_mean(rows, weights)
-    size = float(n if weights is None else np.sum(weights))
-    wanted = n_axes if leading else None
     if n < d and reduce:
-        return _wide_space(rows, mean, weights, wanted)
-    covariance = gram_matrix(rows, mean, weights, wide=False)
-    xp = array_namespace(covariance)
-    total = float(xp.sum(xp.linalg.diagonal(covariance)))
-    in_full = reduce and not leading and d <= WIDEST_FULL_SPECTRUM
-    variances, axes = principal_axes(covariance, None if in_full else min(n_axes, d))
-    rank = numerical_rank(variances, mean, max(n, d))
-    variances, axes = variances[:rank], axes[:, :rank]
-    if in_full:
-        return RowSpace(mean, axes, variances, axes, variances, total, rank, size)
-    rank = rank if rank < min(n_axes, d) else min(n - 1, d)
-    if reduce and leading:
-        return RowSpace(mean, axes, variances, axes, variances, total, rank, size)
-    return RowSpace(mean, axes, variances, None, covariance, total, rank, size)
+        return _wide_space(rows, weights, n_axes if leading else None)
+    return moment_space(row_moments(rows, weights), n_axes=n_axes, reduce=reduce, leading=leading)
 
 
-def _wide_space(
-    rows: Array, mean: Array, weights: np.ndarray | None, n_axes: int | None
+def moment_space(
+    found: Moments, *, n_axes: int, reduce: bool = False, leading: bool = False
 ) -> RowSpace:
+    """Find the span of rows from their moments.
+
+    Parameters
+    ----------
+    found : Moments
+        Mean and covariance of all rows.
+    n_axes : int
+        Minimum number of principal axes.
+    reduce, leading : bool, default=False
+        As for :func:`row_space`; `reduce` only where no rows are still to come, which may lie
+        outside the span.
+
+    Returns
+    -------
+    RowSpace
+        The same as :func:`row_space` finds.
+    """
+    d = found.mean.shape[0]
+    in_full = reduce and not leading and d <= WIDEST_FULL_SPECTRUM
+    n_wanted = d if in_full else min(n_axes, d)
+    xp = array_namespace(found.covariance)
+    total = float(xp.sum(xp.linalg.diagonal(found.covariance)))
+    variances, axes = principal_axes(found.covariance, n_wanted)
+    rank = numerical_rank(variances, found.mean, max(found.n_rows, d))
+    variances, axes = variances[:rank], axes[:, :rank]
+    rank = rank if rank < n_wanted else min(found.n_rows - 1, d)
+    in_span = in_full or (reduce and leading)
+    basis, covariance = (axes, variances) if in_span else (None, found.covariance)
+    return RowSpace(found.mean, axes, variances, basis, covariance, total, rank, found.weight)
+
+
+def _wide_space(rows: Array, weights: np.ndarray | None, n_axes: int | None) -> RowSpace:
+    """Span of fewer rows than columns, from the inner products of the rows."""
     n, d = rows.shape
+    mean = weighted_mean(rows, weights)
     gram = gram_matrix(rows, mean, weights, wide=True)
     xp = array_namespace(gram)
     total = float(xp.sum(xp.linalg.diagonal(gram)))
@@ -242,7 +267,7 @@ def _wide_space(
     rank = numerical_rank(variances, mean, max(n, d))
     variances, left = variances[:rank], left[:, :rank]
     rank = rank if rank < n_found else min(n - 1, d)
-    shares = np.full(n, 1 / n) if weights is None else weights / np.sum(weights)
+    shares = weight_shares(n, weights)
     if sparse.issparse(rows):
         weighted = np.sqrt(shares)[:, None] * left
         axes = rows.T @ weighted - np.outer(mean, weighted.sum(axis=0))
@@ -250,17 +275,17 @@ def _wide_space(
         root = xp.sqrt(like(shares, gram))
         axes = (rows - mean).mT @ (root[:, None] * left)
     axes = axes / xp.sqrt(variances)[None, :]
-    # an axis comes out less than orthonormal the smaller its variance is beside the largest
+    # the smaller the variance of an axis relative to the largest, the less orthonormal it is
     rounding = float(xp.finfo(variances.dtype).eps)
     if rank and rounding * float(variances[0]) > _EXACTLY * float(variances[-1]):
         axes = _orthonormal(axes)
-    axes = upright(axes)
+    axes = fix_signs(axes)
     size = float(n if weights is None else np.sum(weights))
     return RowSpace(mean, axes, variances, axes, variances, total, rank, size)
 
 
 def _orthonormal(axes: Array) -> Array:
-    """Mend columns that are nearly orthonormal; those that are not take a factorisation."""
+    """Re-orthonormalise columns, without a QR decomposition where they are nearly orthonormal."""
     xp = array_namespace(axes)
     if axes.shape[1] == 0:
         return axes
@@ -273,7 +298,7 @@ def _orthonormal(axes: Array) -> Array:
 
 
 def numerical_rank(variances: Array, mean: Array, size: int) -> int:
-    """Count the variances that stand out of rounding: their own, and that of the mean.
+    """Count the variances above rounding errors, their own and those of the mean.
 
     Parameters
     ----------

@@ -1,15 +1,11 @@
 """Level 1: files that are whole, and models in them as plain data."""
 
-from ilspace.storage.entries import array_entry, check_keys, entry
 from ilspace.storage.error import ModelFileError, naming_file
 from ilspace.storage.model_file import read_model, write_model
 from ilspace.storage.whole_files import output_folder, whole_file, write_whole
 
 __all__ = [
     "ModelFileError",
-    "array_entry",
-    "check_keys",
-    "entry",
     "naming_file",
     "output_folder",
     "read_model",

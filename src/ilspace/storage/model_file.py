@@ -35,7 +35,7 @@ from ilspace.storage.structure import (
 from ilspace.storage.whole_files import write_whole
 
 FORMAT = "ilspace-model"
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 
 _LONGEST_HEADER = 2**25
 """32 MiB: its JSON then stays well below 1 GB in memory, whatever is in it."""
@@ -198,19 +198,22 @@ def _tensor(name: str, entry: object) -> _Tensor:
 
 
 def _check_metadata(metadata: dict[str, str]) -> None:
-    """Refuse what is no model of this version; the version first, as later ones may differ."""
+    """Refuse what is no model of this version; the version first, as others may differ."""
     if metadata.get("format") != FORMAT:
         raise ModelFileError(f"its metadata do not say format={FORMAT}, so something else wrote it")
     version = metadata.get("format_version", "")
     if not (version.isascii() and version.isdigit() and len(version) < 9):
         raise ModelFileError(f"its format_version is {version[:20]!r}")
-    if int(version) > FORMAT_VERSION:
+    if int(version) not in (0, FORMAT_VERSION):
+        is_newer = int(version) > FORMAT_VERSION
         raise ModelFileError(
             f"it was written by ilspace {metadata.get('ilspace_version', '(unknown)')[:40]} in "
-            f"format {version}, and this version reads up to format {FORMAT_VERSION}",
-            remedy="upgrade ilspace",
+            f"format {version}, and this version reads format {FORMAT_VERSION}",
+            remedy="upgrade ilspace"
+            if is_newer
+            else "fit the model again and save it with this version",
         )
-    if int(version) < 1 or metadata.keys() != _KEYS:
+    if int(version) == 0 or metadata.keys() != _KEYS:
         raise ModelFileError("its metadata are incomplete, or have entries of no meaning")
 
 

@@ -25,7 +25,7 @@ def parquet_blocks(
     stream: BinaryIO,
     name: str,
     *,
-    texts: Sequence[str],
+    string_columns: Sequence[str],
     n_rows: int | None,
     group: int | None = None,
 ) -> Iterator[pd.DataFrame]:
@@ -37,10 +37,10 @@ def parquet_blocks(
         Bytes, at the beginning.
     name : str
         What to call it.
-    texts : sequence of str
-        Columns to write out, as a text file has them.
+    string_columns : sequence of str
+        Columns to turn into strings, as a text file has them.
     n_rows : int or None
-        Most rows of a block; None for the whole file.
+        Maximum number of rows per block; None for the whole file.
     group : int, optional
         The row group to read, with no limit of rows; all of them by default.
 
@@ -54,8 +54,8 @@ def parquet_blocks(
 
     file = ParquetFile(stream, buffer_size=_BUFFER, pre_buffer=False)
     columns = [each for each in file.schema_arrow if not _NAMELESS_INDEX.fullmatch(each.name)]
-    headings = [each.name.strip() for each in columns]  # as in text files
-    check_names(headings, name)
+    header = [each.name.strip() for each in columns]  # as in text files
+    check_names(header, name)
     for each in columns:
         if types.is_nested(each.type):
             raise TableError(
@@ -72,7 +72,7 @@ def parquet_blocks(
     for batch in batches:
         # without what pandas noted there: an index that it made of a column is a column again
         table = batch.to_pandas(ignore_metadata=True, date_as_object=False)
-        yield write_out(table.set_axis(headings, axis=1), texts)
+        yield write_out(table.set_axis(header, axis=1), string_columns)
 
 
 def npz_table(stream: BinaryIO, name: str, *, label: str | None) -> pd.DataFrame:
@@ -151,14 +151,14 @@ def _of_arrays(content: dict[str, Any], name: str, label: str | None) -> pd.Data
 
 
 def _unwrapped(value: Any) -> Any:
-    """A label as it is: in a MAT file each text is an array, and may be filled up with spaces."""
+    """A label as it is: in a MAT file a string is an array, and may be padded with spaces."""
     value = value.item() if isinstance(value, np.ndarray) and value.size == 1 else value
     value = value.decode() if isinstance(value, bytes) else value
     return value.strip() if isinstance(value, str) else value
 
 
 def write_out(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
-    """Turn some columns into texts, as a text file has them.
+    """Turn some columns into strings, as a text file has them.
 
     Parameters
     ----------
@@ -170,14 +170,14 @@ def write_out(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     Returns
     -------
     DataFrame
-        A gap is an empty text.
+        A missing value is an empty string.
     """
     written = {}
     for name in {*names}.intersection(table.columns):
         known = table[name].notna().to_numpy()
         column = np.full(len(table), "", dtype=object)
         column[known] = [
-            # 3.0, which a column with gaps makes of 3, is 3 again
+            # 3.0, which missing values in a column make of 3, is 3 again
             str(int(each)) if isinstance(each, float) and each.is_integer() else str(each)
             for each in table[name][known].tolist()
         ]

@@ -1,37 +1,58 @@
-"""An estimator of tables: mixed columns, gaps and names in, labels and their trust out."""
+"""An estimator of tables: mixed columns and missing values in, labels and their trust out."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
+from functools import partial
 from numbers import Real
 from typing import NamedTuple
 
 import numpy as np
-from sklearn.base import ClassifierMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
 from sklearn.metrics import accuracy_score
 from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ilspace.adapters import ILSClassifier
-from ilspace.adapters._labels import encode_source, encode_target, natural_labels
-from ilspace.adapters.domain_rows import check_domain
-from ilspace.adapters.ils_state import training_record
-from ilspace.adapters.persistence import Persistent, loadable
-from ilspace.adapters.selection.calibration import fitting_exponent, raised
-from ilspace.adapters.selection.holding_out import hold_out
 from ilspace.backend import as_generator
+from ilspace.domains import check_domain
+from ilspace.domains.labels import encode_source, encode_target, natural_labels
+from ilspace.estimators import ILSClassifier
+from ilspace.estimators.persistence import Fitted, loadable, save_estimator, training_record
 from ilspace.selection import LabelFreeSearch, default_grid
-from ilspace.tables.columns import plan_columns
-from ilspace.tables.encoding import SCALINGS, Entries, TableEncoder, default_scaling, fit_encoder
+from ilspace.selection.calibration import fitting_exponent, raised
+from ilspace.selection.holding_out import hold_out
+from ilspace.storage import ModelFileError
+from ilspace.storage.schema import (
+    NOT_EMPTY,
+    POSITIVE,
+    SHARE,
+    ArrayOf,
+    Check,
+    Each,
+    Optional,
+    Record,
+    Value,
+)
+from ilspace.tables.columns import ColumnPlan, plan_columns
+from ilspace.tables.encoding import (
+    SCALINGS,
+    STRING,
+    Entries,
+    TableEncoder,
+    default_scaling,
+    encoder_schema,
+    fit_encoder,
+    is_whole,
+)
 from ilspace.tables.errors import TableError
 from ilspace.tables.monitor import Monitor
-from ilspace.tables.second_opinion import is_blind, nearest_mean
-from ilspace.tables.state import restore_table, table_state
+from ilspace.tables.second_opinion import NearestMean, is_blind, nearest_mean
 from ilspace.tables.trust import Trust, in_words, learn_trust
 
 _FEWEST_KNOWN = 0.5
-"""Share of its columns that a row must have, for its label to be trusted."""
+"""Share of its columns in which a row must have a value, for its label to be trusted."""
 
 
 class Step(NamedTuple):
@@ -40,7 +61,7 @@ class Step(NamedTuple):
     Attributes
     ----------
     stage : {"held-out", "all"}
-        Whether a part of the source is held out.
+        Whether some source rows are held out.
     iteration : int
         Of the optimizer, from 0.
     objective : float
@@ -55,13 +76,16 @@ class Step(NamedTuple):
     accuracy: float | None
 
 
+_BOUND = Value(float, check=Check("be 0 or more", lambda bound: bound >= 0))
+
+
 @loadable
-class TableClassifier(ClassifierMixin, Persistent):
+class TableClassifier(ClassifierMixin, BaseEstimator):
     """Label the rows of a table, given a labelled table of another domain.
 
-    Finds out what the columns are, fills gaps, scales each domain by itself, fits an estimator,
-    and learns from held-out rows of the source how sure its predictions may be, and which of them
-    to trust.
+    Finds out what the columns are, fills missing values, scales each domain by itself, fits an
+    estimator, and learns from held-out rows of the source how sure its predictions may be, and
+    which of them to trust.
 
     Parameters
     ----------
@@ -81,8 +105,8 @@ class TableClassifier(ClassifierMixin, Persistent):
         Share of the source that is held out to learn what to trust, before the final fit takes
         all rows. Without, or with too few rows, nothing is trusted and no probability calibrated.
     trust : float, default=0.9
-        Share of right predictions to reach, with a chance of three quarters, among rows like the
-        held-out ones that are trusted; below 1.
+        Accuracy to reach, at a confidence level of 75 %, among trusted rows like the held-out
+        ones; below 1.
     random_state : int, default=0
         Draws the held-out rows.
     callback : callable, default=None
@@ -144,6 +168,30 @@ class TableClassifier(ClassifierMixin, Persistent):
         "callback": [callable, None],
     }
 
+    _schema = {
+        "estimator_": Fitted(
+            ILSClassifier, {"n_features_in_": "source", "n_target_features_in_": "target"}
+        ),
+        "source_encoder_": encoder_schema("source"),
+        "target_encoder_": encoder_schema("target"),
+        "plan_": Record(
+            partial(ColumnPlan, source=(), target=()),  # the encoders know them
+            {"ids": Each(STRING), "are_shared": Value(bool), "notes": Each(STRING)},
+        ),
+        "trust_": Record(Trust, {"confidence": _BOUND, "distance": _BOUND}),
+        "exponent_": Value(float, check=POSITIVE),
+        "unadapted_": Record(
+            NearestMean,
+            {
+                "codes": ArrayOf(("k",), kinds="i", check=NOT_EMPTY),
+                "means": ArrayOf(("k", "width")),
+            },
+        ),
+        "asks_target_labels_": Value(bool),
+        "is_unchecked_": Value(bool),
+        "holdout_score_": Optional(Value(float, check=SHARE)),
+    }
+
     def __init__(
         self,
         estimator=None,
@@ -180,7 +228,7 @@ class TableClassifier(ClassifierMixin, Persistent):
         Xt : DataFrame
             Rows of the target.
         yt : array-like of shape (nt,), optional
-            Labels of the target rows; None, NaN or -1 mark those without.
+            Labels of the target rows; None, NaN or -1 where there is none.
 
         Returns
         -------
@@ -236,7 +284,7 @@ class TableClassifier(ClassifierMixin, Persistent):
     # -- what can be trusted ---------------------------------------------------------------------
 
     def _hold_out(self, chosen, rows: np.ndarray, y: np.ndarray, target_rows, yt) -> None:
-        """Fit without a part of the source, and learn from that part what to trust."""
+        """Fit without some source rows, and learn from these what to trust."""
         self.trust_, self.exponent_, self.holdout_score_ = Trust(np.inf, np.inf), 1.0, None
         self.holdout_rows_ = self.holdout_estimator_ = None
         _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
@@ -309,7 +357,7 @@ class TableClassifier(ClassifierMixin, Persistent):
         Returns
         -------
         ndarray of shape (n, n_encoded)
-            Gaps filled, categories spelled out, scaled.
+            Missing values filled, categories as indicators, scaled.
         """
         return self._encoder(domain).encode(X)
 
@@ -333,7 +381,7 @@ class TableClassifier(ClassifierMixin, Persistent):
         DataFrame
             Columns ``label``, ``probability``, ``distance`` to the nearest labelled row in the
             latent space, ``trusted``, and ``doubts``, why not: ``unsure`` and ``far`` are beyond
-            the bounds of trust, ``gaps`` lack half of the columns; of ``unadapted`` the nearest
+            the bounds of trust, ``missing`` lack half of the columns; of ``unadapted`` the nearest
             class mean says something else, with each table scaled by itself or without; and where
             it says the same of all rows, all are ``unchecked``. For target rows also
             ``unadapted``, the label that the nearest class mean would give without adaptation.
@@ -347,7 +395,7 @@ class TableClassifier(ClassifierMixin, Persistent):
         label, probabilities, distance = self.estimator_.nearest(rows, domain)
         probability = raised(probabilities, self.exponent_).max(axis=1)
         told = {"label": label, "probability": probability, "distance": distance}
-        doubts = self.trust_.doubts(probability, distance) | {"gaps": known < _FEWEST_KNOWN}
+        doubts = self.trust_.doubts(probability, distance) | {"missing": known < _FEWEST_KNOWN}
         if domain == "source":  # nothing was adapted
             told["doubts"] = in_words(doubts)
             return pd.DataFrame(told | {"trusted": told["doubts"] == ""})
@@ -448,18 +496,41 @@ class TableClassifier(ClassifierMixin, Persistent):
 
     # -- on disk ---------------------------------------------------------------------------------
 
-    def _get_parameters(self):
-        # of a search the result is kept
-        return super()._get_parameters() | {"estimator": clone(self.estimator_)}
+    def save(self, path):
+        """Write the fitted classifier to a file that :func:`ilspace.load` reads.
 
-    def _get_state(self):
-        return table_state(self)
+        As :meth:`ilspace.ILSTransformer.save`; of a search the chosen estimator is saved.
 
-    def _set_state(self, state):
-        restore_table(self, state)
+        Parameters
+        ----------
+        path : str or path-like
+            Where; the folder must exist, and a file that is there is replaced.
+        """
+        check_is_fitted(self)
+        save_estimator(self, path, training=training_record(self.estimator_))
 
-    def _training(self):
-        return training_record(self.estimator_)
+    def _saved_parameters(self):
+        return self.get_params(deep=False) | {"estimator": clone(self.estimator_)}
+
+    def _restored(self):
+        """Complete the attributes that a file gave, and refuse those that do not agree."""
+        source, target = self.source_encoder_, self.target_encoder_
+        self.plan_ = replace(self.plan_, source=source.columns, target=target.columns)
+        self.search_ = self.holdout_rows_ = self.holdout_estimator_ = None
+        self.n_features_in_ = len(source.columns)
+        self.classes_ = self.estimator_.classes_
+        if not all(is_whole(str(each)) for each in self.classes_):
+            raise ModelFileError("a class of it holds half a character")
+        if self.plan_.are_shared and source.columns != target.columns:
+            raise ModelFileError("its tables should share their columns and do not")
+        if not (self.plan_.are_shared or self.asks_target_labels_):
+            raise ModelFileError("its rule without adaptation needs columns that are not shared")
+        codes, means = self.unadapted_.codes, self.unadapted_.means
+        if codes.min() < 0 or codes.max() >= len(self.classes_):
+            raise ModelFileError("its class means are not of its classes")
+        width = len((target if self.asks_target_labels_ else source).center)
+        if means.shape[1] != width:
+            raise ModelFileError(f"its class means have {means.shape[1]} columns, not {width}")
 
 
 def _marked(codes: np.ndarray, classes: np.ndarray) -> np.ndarray | None:

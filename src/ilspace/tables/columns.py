@@ -14,8 +14,8 @@ from ilspace.tables.values import (
     COMMAS_IN_NUMBER,
     are_dates,
     as_numbers,
+    as_strings,
     as_table,
-    as_texts,
     has_fractions,
     is_number,
     is_text,
@@ -28,13 +28,13 @@ MOST_CATEGORIES = 50
 """Categories of a column that are told apart; rarer ones count as none of them."""
 
 _MOSTLY = 0.8
-"""Share of the entries of a column that must be numbers, for the others to be gaps."""
+"""Share of the entries of a column that must be numbers, for the others to be missing values."""
 
 _MOST_CODES = 20
 """Different numbers that may still be codes of categories."""
 
 _FEWEST_NAMES = 10
-"""Different texts that a column must hold to be taken for identifiers because of it."""
+"""Different strings that a column must hold to be taken for identifiers because of it."""
 
 _IDENTIFIER = re.compile(r"(^|[_\W])(id|uuid|guid|key)$|^(row|index|unnamed: 0)$", re.IGNORECASE)
 _CAMEL_IDENTIFIER = re.compile(r"[a-z]I[dD]$")
@@ -49,7 +49,7 @@ class Column:
     Attributes
     ----------
     name : str
-        Its heading.
+        As in the header.
     categories : tuple of str
         What it may hold; nothing for a column of numbers.
     """
@@ -71,7 +71,7 @@ class ColumnPlan:
     are_shared : bool
         Whether the columns of both tables mean the same.
     notes : tuple of str
-        What was decided without being asked, a sentence each.
+        What was decided without being asked, one sentence each.
     """
 
     source: tuple[Column, ...]
@@ -136,7 +136,7 @@ def plan_columns(
 
 
 def _identifiers(source: pd.DataFrame, target: pd.DataFrame, spare: set[str]) -> list[str]:
-    """Columns that name rows: called so, or a different text in each row."""
+    """Columns that name rows: called so, or a different string in each row."""
     found = []
     for name in dict.fromkeys([*target.columns, *source.columns]):
         sides = [table[name] for table in (source, target) if name in table.columns]
@@ -163,7 +163,7 @@ def is_called_identifier(name: str) -> bool:
     Parameters
     ----------
     name : str
-        The heading.
+        As in the header.
 
     Returns
     -------
@@ -182,7 +182,7 @@ def _are_unrelated(source: Sequence[str], target: Sequence[str]) -> bool:
 
 
 def _counted_to(names: Sequence[str]) -> tuple[str, int] | None:
-    """What the names of columns count, and up to where, if they do from 0 or 1 without a gap."""
+    """What the names of columns count, and up to where, if they do from 0 or 1 without a break."""
     matches = [_NUMBERED.fullmatch(each) for each in names]
     prefixes = {each and each[1] for each in matches}
     numbers = sorted(int(each[2]) for each in matches if each)
@@ -252,7 +252,7 @@ def _columns(
         elif example := _number_with_comma(sides):
             raise TableError(
                 f"The column {name!r} must hold numbers or categories, but holds numbers with "
-                f"commas, such as {example!r}: write decimal points, and thousands without a mark."
+                f"commas, such as {example!r}: write decimal points, and no thousands separator."
             )
         elif _share_nothing(sides):
             apart.append(name)
@@ -267,15 +267,15 @@ def _columns(
 
 
 def _has_values(column: pd.Series) -> bool:
-    known = as_texts(column) if is_text(column) else column
+    known = as_strings(column) if is_text(column) else column
     return bool(known.notna().any())
 
 
 def _number_with_comma(sides: Sequence[pd.Series]) -> str | None:
     """An entry of a column that would hold numbers, were it not for their commas."""
-    texts = list(dict.fromkeys(text for side in sides for text in as_texts(side).dropna()))
-    with_comma = [each for each in texts if COMMAS_IN_NUMBER.fullmatch(each)]
-    others = set(texts).difference(with_comma)
+    strings = list(dict.fromkeys(each for side in sides for each in as_strings(side).dropna()))
+    with_comma = [each for each in strings if COMMAS_IN_NUMBER.fullmatch(each)]
+    others = set(strings).difference(with_comma)
     if len(with_comma) <= _MOST_CODES or not all(map(is_number, others)):
         return None
     return with_comma[0]
@@ -284,22 +284,22 @@ def _number_with_comma(sides: Sequence[pd.Series]) -> str | None:
 def _share_nothing(sides: Sequence[pd.Series]) -> bool:
     """Tell columns of categories that say which table a row is of, and nothing else."""
     return len(sides) > 1 and not set.intersection(
-        *(set(as_texts(each).dropna()) for each in sides)
+        *(set(as_strings(each).dropna()) for each in sides)
     )
 
 
 def _are_mostly_numbers(column: pd.Series) -> bool:
     """Tell measurements with a few odd entries from categories that happen to be numbers."""
-    texts = as_texts(column).dropna()
-    numbers = as_numbers(texts)
+    strings = as_strings(column).dropna()
+    numbers = as_numbers(strings)
     known = numbers[~np.isnan(numbers)]
-    if len(known) < _MOSTLY * len(texts) or len(np.unique(known)) <= _MOST_CODES:
+    if len(known) < _MOSTLY * len(strings) or len(np.unique(known)) <= _MOST_CODES:
         return False
-    return not texts.str.fullmatch(r"0\d+").any()  # codes such as 007
+    return not strings.str.fullmatch(r"0\d+").any()  # codes such as 007
 
 
 def _check_numbers(name: str, sides: Sequence[pd.Series], notes: list[str]) -> None:
-    """A table may write a gap in its own way; one that holds words is something else."""
+    """A table may write missing values in its own way; one that holds words is something else."""
     for column in sides:
         if is_text(column):
             numbers = as_numbers(column)
@@ -307,20 +307,20 @@ def _check_numbers(name: str, sides: Sequence[pd.Series], notes: list[str]) -> N
             if lost > len(column) / 2:
                 example = str(column[np.isnan(numbers) & column.notna().to_numpy()].iloc[0])
                 raise TableError(
-                    f"The column {name!r} must hold numbers in both tables, or texts in both, but "
-                    f"holds numbers in one and texts such as {example!r} in the other: convert it, "
-                    "or leave it out."
+                    f"The column {name!r} must hold numbers in both tables, or strings in both, "
+                    f"but holds numbers in one and strings such as {example!r} in the other: "
+                    "convert it, or leave it out."
                 )
             if lost:
                 entries = "1 entry" if lost == 1 else f"{lost} entries"
-                notes.append(f"No numbers, and taken for gaps: {entries} of {name!r}.")
+                notes.append(f"Not numbers, and taken for missing values: {entries} of {name!r}.")
 
 
 def _category(name: str, sides: Sequence[pd.Series], notes: list[str]) -> Column:
     import pandas as pd
 
-    texts = pd.concat([as_texts(each).dropna() for each in sides])
-    counts = texts.value_counts().sort_index().sort_values(ascending=False, kind="stable")
+    strings = pd.concat([as_strings(each).dropna() for each in sides])
+    counts = strings.value_counts().sort_index().sort_values(ascending=False, kind="stable")
     kept = counts.index[:MOST_CATEGORIES]
     if len(counts) > len(kept):
         notes.append(

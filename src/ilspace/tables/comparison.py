@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from ilspace.tables.classifier import TableClassifier
 
 N_FOLDS = 5
-"""Parts of the labelled target rows that are held out in turn."""
+"""Folds of the labelled target rows, which are held out in turn."""
 
 _N_CIRCLES = 4
-"""Parts of the source rows, likewise."""
+"""Folds of the source rows, likewise."""
 
 FEWEST_LABELS = 10
 """Labelled target rows that an accuracy needs to say anything."""

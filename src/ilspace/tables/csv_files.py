@@ -15,7 +15,7 @@ from ilspace.tables.columns import is_called_identifier
 from ilspace.tables.errors import TableError
 from ilspace.tables.values import (
     DECIMAL_COMMA,
-    GAPS,
+    MISSING,
     as_numbers,
     check_names,
     has_fractions,
@@ -46,18 +46,18 @@ class _Dialect:
         Between columns, and in numbers.
     names : tuple of str
         The columns.
-    texts : tuple of str
-        Columns of digits that are no numbers, such as 007.
+    strings : tuple of str
+        Columns of digits that are not numbers, such as 007.
     """
 
     separator: str
     decimal: str
     names: tuple[str, ...]
-    texts: tuple[str, ...]
+    strings: tuple[str, ...]
 
 
 def csv_blocks(
-    stream: BinaryIO, name: str, *, texts: Sequence[str], n_rows: int | None
+    stream: BinaryIO, name: str, *, string_columns: Sequence[str], n_rows: int | None
 ) -> Iterator[pd.DataFrame]:
     """Read a text file.
 
@@ -67,10 +67,10 @@ def csv_blocks(
         Bytes, at the beginning.
     name : str
         What to call it.
-    texts : sequence of str
+    string_columns : sequence of str
         Columns to keep as they are written.
     n_rows : int or None
-        Most rows of a block; None for the whole file.
+        Maximum number of rows per block; None for the whole file.
 
     Yields
     ------
@@ -83,7 +83,7 @@ def csv_blocks(
     stream.seek(0)
     # Whether a column identifies rows is known once all of it is seen; by then 0012 would be 12.
     doubtful = [each for each in dialect.names if n_rows is None and is_called_identifier(each)]
-    kept = {*texts, *dialect.texts, *doubtful}.intersection(dialect.names)
+    kept = {*string_columns, *dialect.strings, *doubtful}.intersection(dialect.names)
     options: dict[str, Any] = {
         "sep": dialect.separator,
         "decimal": dialect.decimal,
@@ -92,14 +92,14 @@ def csv_blocks(
         "encoding": "utf-8-sig",
         "dtype": dict.fromkeys(kept, str),
         "keep_default_na": False,
-        "na_values": {each: [*GAPS] for each in dialect.names if each not in kept},
+        "na_values": {each: [*MISSING] for each in dialect.names if each not in kept},
         "skipinitialspace": True,
         "low_memory": False,
         "index_col": False,
     }
     if n_rows is None:
         table = _stripped(pd.read_csv(stream, **options), kept)
-        for each in {*doubtful}.difference(texts):
+        for each in {*doubtful}.difference(string_columns):
             table[each] = _as_written_or_numbers(table[each])
         yield table
         return
@@ -109,25 +109,25 @@ def csv_blocks(
 
 
 def _stripped(table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
-    """Texts without spaces around them; a line that ends early has empty ones."""
-    texts = {each: table[each].fillna("").str.strip().astype(object) for each in names}
-    return table.assign(**texts)
+    """Strings without spaces around them; a line that ends early has empty ones."""
+    strings = {each: table[each].fillna("").str.strip().astype(object) for each in names}
+    return table.assign(**strings)
 
 
 def _as_written_or_numbers(column: pd.Series) -> pd.Series:
-    """Texts of a column that may identify rows; its numbers, if it does not."""
+    """Strings of a column that may identify rows; its numbers, if it does not."""
     import pandas as pd
 
-    gaps = column.isin(GAPS)
-    numbers = pd.Series(as_numbers(column.mask(gaps)), index=column.index)
-    are_numbers = numbers.notna().sum() == (~gaps).sum()
+    missing = column.isin(MISSING)
+    numbers = pd.Series(as_numbers(column.mask(missing)), index=column.index)
+    are_numbers = numbers.notna().sum() == (~missing).sum()
     if are_numbers and (not column.is_unique or has_fractions(numbers)):
         return numbers
-    return column.mask(gaps)
+    return column.mask(missing)
 
 
 def _dialect(sample: bytes, name: str) -> _Dialect:
-    """Find out how a text is written, from its beginning."""
+    """Find out how a text file is written, from its beginning."""
     rows, separator = _first_rows(_text(sample, name), is_whole=len(sample) < _SAMPLE)
     if not rows or not any(each.strip() for each in rows[0]):
         raise TableError(
@@ -148,7 +148,9 @@ def _dialect(sample: bytes, name: str) -> _Dialect:
             f"{len(names)} names and {len(rows[0])} entries: mend the first line."
         )
     entries = list(zip(*(row for row in rows if len(row) == len(names)), strict=True))
-    written = [[each.strip() for each in column if each.strip() not in GAPS] for column in entries]
+    written = [
+        [each.strip() for each in column if each.strip() not in MISSING] for column in entries
+    ]
     with_comma = [
         column
         for column in written
@@ -161,12 +163,12 @@ def _dialect(sample: bytes, name: str) -> _Dialect:
         if any("." in each for each in column) and all(map(is_number, column))
     ]
     commas = separator != "," and len(with_comma) > len(with_point)
-    texts = tuple(
+    strings = tuple(
         column_name
         for column_name, column in zip(names, entries, strict=False)
         if any(_LEADING_ZERO.fullmatch(each.strip()) for each in column)
     )
-    return _Dialect(separator, "," if commas else ".", names, texts)
+    return _Dialect(separator, "," if commas else ".", names, strings)
 
 
 def _text(sample: bytes, name: str) -> str:

@@ -9,15 +9,16 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ilspace.datasets.preprocessing import STEPS
-from ilspace.scale.running import Moments
+from ilspace.scale import Moments
+from ilspace.storage.schema import POSITIVE, ArrayOf, Check, Each, Record, Value
 from ilspace.tables.columns import Column
 from ilspace.tables.errors import TableError
 from ilspace.tables.values import (
     COMMAS_IN_NUMBER,
     are_dates,
     as_numbers,
+    as_strings,
     as_table,
-    as_texts,
     without_giants,
 )
 
@@ -40,10 +41,10 @@ class Entries(NamedTuple):
     Attributes
     ----------
     numbers : ndarray of shape (n, n_numbers)
-        NaN for a gap.
+        NaN for a missing value.
     indicators : ndarray of shape (n, n_categories)
-        1 for the category of a row, 0 for others; all 0 for a gap, or for a category that was not
-        there when the encoder was made.
+        1 for the category of a row, 0 for others; all 0 for a missing value, or for a category
+        that was not there when the encoder was made.
     """
 
     numbers: np.ndarray
@@ -51,7 +52,7 @@ class Entries(NamedTuple):
 
     @property
     def n_known(self) -> np.ndarray:
-        """How many entries of each row say something."""
+        """Number of entries of each row that are not missing."""
         return np.sum(~np.isnan(self.numbers), axis=1) + self.indicators.sum(axis=1)
 
 
@@ -59,8 +60,8 @@ class Entries(NamedTuple):
 class TableEncoder:
     """Turns rows of one domain's tables into numbers, each row by itself.
 
-    A gap in a column of numbers is filled with the mean of the domain, so that after centring it
-    pulls nowhere; a gap in a column of categories is none of them. Categories become 0 and 1, and
+    A missing number is filled with the mean of the column in its domain, so that it is zero after
+    centring; a missing category is none of them. Categories become 0 and 1, and
     all those of a column together vary as much as one column of numbers.
 
     Attributes
@@ -70,7 +71,7 @@ class TableEncoder:
     scaling : str
         One of `SCALINGS`.
     fill : ndarray of shape (n_numbers,)
-        What gaps are filled with, for each column of numbers.
+        What missing values are filled with, for each column of numbers.
     center, scale : ndarray of shape (n_encoded,)
         What `zscore` takes off, and divides by.
     """
@@ -121,7 +122,7 @@ class TableEncoder:
         return Entries(_numbers(table, self.columns), _indicators(table, self.columns))
 
     def scale_entries(self, entries: Entries) -> np.ndarray:
-        """Fill gaps and scale.
+        """Fill missing values and scale.
 
         Parameters
         ----------
@@ -198,7 +199,7 @@ def default_scaling(*domains: Sequence[Column]) -> str:
 
 
 def known_sums(table: pd.DataFrame, columns: Sequence[Column]) -> tuple[np.ndarray, np.ndarray]:
-    """Sums and counts of the known numbers of some rows, for the means that fill gaps.
+    """Sums and counts of the numbers of some rows, for the means that fill missing values.
 
     Parameters
     ----------
@@ -210,7 +211,7 @@ def known_sums(table: pd.DataFrame, columns: Sequence[Column]) -> tuple[np.ndarr
     Returns
     -------
     sums, counts : ndarray of shape (n_numbers,)
-        One a column of numbers.
+        One per column of numbers.
     """
     return _known_sums(_numbers(as_table(table), columns))
 
@@ -223,7 +224,7 @@ def unscaled(encoder: TableEncoder, fill: np.ndarray) -> TableEncoder:
     encoder : TableEncoder
         An encoder of the same columns.
     fill : ndarray of shape (n_numbers,)
-        What gaps are filled with.
+        What missing values are filled with.
 
     Returns
     -------
@@ -243,7 +244,7 @@ def scaled_encoder(encoder: TableEncoder, fill: np.ndarray, *, moments: Moments)
     encoder : TableEncoder
         An encoder of the same columns.
     fill : ndarray of shape (n_numbers,)
-        What gaps are filled with.
+        What missing values are filled with.
     moments : Moments
         Of the rows as :func:`unscaled` encodes them.
 
@@ -309,12 +310,12 @@ def _read_numbers(column: pd.Series) -> np.ndarray:
             "check the file."
         )
     numbers = as_numbers(column)
-    # entry by entry, as a table may come in blocks: words are gaps, but this is a number
+    # entry by entry, as a table may come in blocks: words are missing values, but this is a number
     for entry in column[np.isnan(numbers) & column.notna().to_numpy()].astype(str).unique():
         if COMMAS_IN_NUMBER.fullmatch(entry.strip()):
             raise TableError(
                 f"The column {str(column.name)!r} must hold numbers, but has the entry {entry!r}: "
-                "a decimal comma must be a point, and thousands stand without a mark."
+                "a decimal comma must be a point, and there is no thousands separator."
             )
     return numbers
 
@@ -323,9 +324,9 @@ def _indicators(table: pd.DataFrame, columns: Sequence[Column]) -> np.ndarray:
     blocks = [np.zeros((len(table), 0))]
     for column in columns:
         if column.categories:
-            texts = as_texts(table[column.name]).to_numpy()
+            strings = as_strings(table[column.name]).to_numpy()
             categories = np.array(column.categories, dtype=object)
-            blocks.append((texts[:, None] == categories).astype(float))
+            blocks.append((strings[:, None] == categories).astype(float))
     return np.concatenate(blocks, axis=1)
 
 
@@ -337,3 +338,64 @@ def _check_columns(table: pd.DataFrame, names: Sequence[str]) -> None:
             f"lacks it{f' and {len(missing) - 1} others' if len(missing) > 1 else ''}: add it "
             "(empty, if its values are unknown)."
         )
+
+
+# -- on disk -------------------------------------------------------------------------------------
+
+
+def is_whole(text: str) -> bool:
+    """Tell strings from those with half a character, which no file of labels can hold.
+
+    Parameters
+    ----------
+    text : str
+        The string.
+
+    Returns
+    -------
+    bool
+        Whether it can be written.
+    """
+    return text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text)
+
+
+STRING = Value(str, check=Check("hold whole characters", is_whole))
+"""A string in a file."""
+
+_COLUMN = Record(Column, {"name": STRING, "categories": Each(STRING)})
+
+
+def encoder_schema(side: str) -> Record:
+    """What a file holds of an encoder.
+
+    Parameters
+    ----------
+    side : str
+        Symbol for the number of its encoded columns.
+
+    Returns
+    -------
+    Record
+        The field.
+    """
+    return Record(
+        TableEncoder,
+        {
+            "columns": Each(_COLUMN, check=Check("have distinct names", _are_distinct)),
+            "scaling": Value(str, check=Check(f"be one of {SCALINGS}", SCALINGS.__contains__)),
+            "fill": ArrayOf((f"numbers of {side}",)),
+            "center": ArrayOf((side,)),
+            "scale": ArrayOf((side,), check=POSITIVE),
+        },
+        check=Check("have as many numbers as its columns need", _fits_columns),
+    )
+
+
+def _are_distinct(columns: tuple[Column, ...]) -> bool:
+    return len({each.name for each in columns}) == len(columns)
+
+
+def _fits_columns(encoder: TableEncoder) -> bool:
+    """Tell whether there is a number per column to fill, and per encoded column to scale."""
+    n_numbers = sum(not each.categories for each in encoder.columns)
+    return (len(encoder.fill), len(encoder.center)) == (n_numbers, len(encoder.names))

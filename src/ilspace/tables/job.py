@@ -11,14 +11,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ilspace.adapters import ILSClassifier
+from ilspace.estimators import ILSClassifier
 from ilspace.selection import LabelFreeSearch
 from ilspace.tables.classifier import Step, TableClassifier
 from ilspace.tables.diagnosis import Diagnosis, diagnose
 from ilspace.tables.errors import TableError, as_table_errors
 from ilspace.tables.labels import take_source_labels, take_target_labels
-from ilspace.tables.parted import PartedTable
-from ilspace.tables.parted_work import fit_whole
+from ilspace.tables.partitioned import PartitionedTable
+from ilspace.tables.partitioned_work import fit_whole
 from ilspace.tables.prediction import with_given
 from ilspace.tables.reading import STANDARD_INPUT, read_table
 
@@ -39,7 +39,7 @@ class Listener:
     on_step : callable
         Called with a :class:`~ilspace.tables.classifier.Step` at each iteration of a fit.
     on_count : callable
-        Called with how many parts of a stage are done, and of how many.
+        Called with how many steps of a stage are done, and of how many.
     """
 
     on_stage: Callable[[str], object] = lambda stage: None
@@ -70,7 +70,7 @@ class Adaptation:
         Time it took.
     inputs : dict
         What was asked for.
-    whole : PartedTable or None
+    whole : PartitionedTable or None
         All rows of the target, where `target` is a sample of them.
     """
 
@@ -84,7 +84,7 @@ class Adaptation:
     warnings: tuple[str, ...]
     seconds: float
     inputs: dict[str, Any]
-    whole: PartedTable | None = None
+    whole: PartitionedTable | None = None
 
     @property
     def n_target_rows(self) -> int:
@@ -111,7 +111,7 @@ def adapt_files(
     n_components: int | None = None,
     select: bool = False,
     seed: int = 0,
-    parted: bool = False,
+    partitioned: bool = False,
     listener: Listener | None = None,
 ) -> Adaptation:
     """Learn from two files.
@@ -121,7 +121,8 @@ def adapt_files(
     source, target : str or Path
         Tables, as :func:`~ilspace.tables.read_table` reads them.
     label : str
-        The column of labels. The target may have it too, with gaps: then its labels are used.
+        The column of labels. The target may have it too, with missing values: then its labels
+        are used.
     ids, ignored : sequence of str
         Columns that name rows, and columns to leave out.
     matching, scaling : str
@@ -132,9 +133,9 @@ def adapt_files(
         Whether to choose the parameters by criteria that see no target label.
     seed : int, default=0
         Same seed, same result.
-    parted : bool, default=False
-        Whether the target stays in its Parquet files, which Dask reads a part at a time. Columns
-        and trust are then judged by a sample of its rows, and so is the report.
+    partitioned : bool, default=False
+        Whether the target stays in its Parquet files, which Dask reads a partition at a time.
+        Columns and trust are then judged by a sample of its rows, and so is the report.
     listener : Listener, optional
         Who is told how it goes.
 
@@ -155,19 +156,19 @@ def adapt_files(
             )
     tell.on_stage("reading")
     notes: list[str] = []
-    read = read_table(source, texts=ids, label=label)
+    read = read_table(source, string_columns=ids, label=label)
     source_table, y = take_source_labels(read, label, name=str(source), notes=notes)
     classes, whole = np.unique(y), None
-    if parted:
-        whole = PartedTable.of(target, label=label)
-        read = whole.sample(seed, texts=ids, classes=classes)
+    if partitioned:
+        whole = PartitionedTable.of(target, label=label)
+        read = whole.sample(seed, string_columns=ids, classes=classes)
         if len(read) < whole.n_rows:
             notes.append(
                 f"The target has {whole.n_rows} rows, of which {len(read)} stand for all where "
                 "predictions are judged, and in the report."
             )
     else:
-        read = read_table(target, texts=ids, label=label)
+        read = read_table(target, string_columns=ids, label=label)
     target_table, yt = take_target_labels(read, label, classes=classes)
     if len(target_table) < 2:
         raise TableError(
@@ -253,7 +254,7 @@ def _estimator(n_components: int | None, select: bool, seed: int, tell: Listener
     estimator = ILSClassifier(n_components)
     if not select:
         return estimator
-    grid = None if n_components is None else {"metric_weight": [5.0, 20.0, 80.0]}
+    grid = None if n_components is None else {"objective__metric_weight": [5.0, 20.0, 80.0]}
     return LabelFreeSearch(
         estimator,
         grid,

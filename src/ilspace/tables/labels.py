@@ -9,19 +9,19 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ilspace.tables.errors import TableError
-from ilspace.tables.values import GAPS
+from ilspace.tables.values import MISSING
 
 if TYPE_CHECKING:
     import pandas as pd
 
-_NO_LABEL = frozenset(GAPS) - {"None", "none"}
+_NO_LABEL = frozenset(MISSING) - {"None", "none"}
 """How programs write that there is no label; None may well be a class."""
 
-_NO_TARGET_LABEL = frozenset(GAPS) | {"-1", "-1.0"}
+_NO_TARGET_LABEL = frozenset(MISSING) | {"-1", "-1.0"}
 """The same for the target, whose classes are known."""
 
 _WHOLE = re.compile(r"-?\d+\.0")
-"""What programs make of 3 in a column with gaps."""
+"""What programs make of 3 in a column with missing values."""
 
 _MANY = 10
 """Rows from which on it is odd that most are a class of their own."""
@@ -59,8 +59,8 @@ def take_source_labels(
         )
     has_label = ~table[label].isin(_NO_LABEL).to_numpy()
     if notes is not None and not has_label.all():
-        marks = sorted({each for each in table[label][~has_label] if each})
-        meant = f" ({', '.join(map(repr, marks))})" if marks else ""
+        markers = sorted({each for each in table[label][~has_label] if each})
+        meant = f" ({', '.join(map(repr, markers))})" if markers else ""
         notes.append(f"Without a label{meant}, and left out: {np.sum(~has_label)} rows of {name}.")
     table = table[has_label].reset_index(drop=True)
     y = table[label].to_numpy().astype(str)
@@ -85,8 +85,8 @@ def _suggestion(label: str, names: list[str]) -> str:
     return f" {folded[near[0]]!r}" if near else ""
 
 
-def target_gaps(classes: np.ndarray) -> frozenset[str]:
-    """What marks a target row without a label.
+def missing_labels(classes: np.ndarray) -> frozenset[str]:
+    """Markers of a missing target label.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ def target_gaps(classes: np.ndarray) -> frozenset[str]:
     Returns
     -------
     frozenset of str
-        Gaps as programs write them, unless a class is called so.
+        Missing values as programs write them, unless a class is called so.
     """
     return _NO_TARGET_LABEL.difference(classes.tolist())
 
@@ -111,7 +111,7 @@ def take_target_labels(
     table : DataFrame
         As it was read, labels as text.
     label : str
-        The column of labels; it may be missing, or have gaps.
+        The column of labels; it may be absent, or have missing values.
     classes : ndarray of str
         The classes of the source.
 
@@ -124,11 +124,13 @@ def take_target_labels(
     """
     if label not in table.columns:
         return table, None
-    texts = table[label].to_numpy().astype(str)
-    known, gaps = set(classes.tolist()), target_gaps(classes)
-    # 3.0, which programs make of 3 in a column with gaps, is 3 again
+    strings = table[label].to_numpy().astype(str)
+    known, missing = set(classes.tolist()), missing_labels(classes)
+    # 3.0, which programs make of 3 in a column with missing values, is 3 again
     whole = {f"{each}.0": each for each in known if f"{each}.0" not in known}
-    yt = np.array([None if each in gaps else whole.get(each, each) for each in texts], dtype=object)
+    yt = np.array(
+        [None if each in missing else whole.get(each, each) for each in strings], dtype=object
+    )
     unknown = sorted({each for each in yt if each is not None and each not in known})
     if unknown:
         raise TableError(

@@ -11,7 +11,7 @@ from sklearn.neighbors import KNeighborsClassifier
 from ilspace.backend import spectral_map
 
 _MOST_ROWS = 500
-"""Held-out rows, and labelled rows a class: a progress bar needs no more digits than they give."""
+"""Held-out rows, and labelled rows per class: a progress bar needs no more digits."""
 
 
 class Monitor:

@@ -16,8 +16,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ilspace.selection.grid import with_settings
 from ilspace.tables.errors import TableError
-from ilspace.tables.parted_work import label_parts
+from ilspace.tables.partitioned_work import label_partitions
 from ilspace.tables.prediction import doubt_shares, predictions_table
 from ilspace.tables.report import report_page
 from ilspace.tables.result_files import MODEL, PREDICTIONS, REPORT, SUMMARY
@@ -83,7 +84,7 @@ def summary_of(adaptation: Adaptation) -> dict[str, Any]:
         },
         "parameters": {
             name: each
-            for name, each in estimator.get_params(deep=False).items()
+            for name, each in with_settings(estimator).get_params().items()
             if isinstance(each, str | int | float | bool | None)
         }
         | {"n_components": int(estimator.n_components_)},
@@ -102,13 +103,13 @@ def _finite(value: float) -> float | None:
 def _selection(model: TableClassifier) -> dict[str, Any] | None:
     if model.search_ is None:
         return None
-    results = model.search_.results_
+    results = model.search_.cv_results_
     names = [each for each in results if each not in ("warnings",)]
     return {
-        "chosen": model.search_.best_parameters_,
+        "chosen": model.search_.best_params_,
         "settings": [
             {name: _plain(results[name][i]) for name in names}
-            for i in range(len(results["parameters"]))
+            for i in range(len(results["params"]))
         ],
     }
 
@@ -137,7 +138,7 @@ def write_outputs(
     force : bool, default=False
         Whether to replace the files of an earlier job; others in the folder stay.
     on_count : callable, optional
-        Called with how many parts of a table in parts are labelled, and of how many.
+        Called with how many partitions are labelled, and of how many, where the target has some.
 
     Returns
     -------
@@ -164,7 +165,7 @@ def _write_predictions(
         return
     with path.open("w", encoding="utf-8", newline="") as output:
         given = adaptation.yt is not None
-        label_parts(model, adaptation.whole, output=output, given=given, on_count=on_count)
+        label_partitions(model, adaptation.whole, output=output, given=given, on_count=on_count)
 
 
 def check_folder(folder: Path, *, force: bool) -> None:

@@ -141,9 +141,10 @@ def label_file(
     done, trusted, doubts = 0, 0, Counter[str]()
     known = {*model.plan_.ids, *(each.name for each in model.plan_.target)}
     left_out: tuple[str, ...] = ()
-    # as written: of categories 1, 2 and x, a block without an x and with a gap makes 1.0 and 2.0
+    # as written: of categories 1, 2 and x, a block with missing values and no x makes 1.0 and 2.0
     categories = [each.name for each in model.plan_.target if each.categories]
-    for block in read_chunks(path, texts=(*model.plan_.ids, *categories), n_rows=n_rows):
+    as_written = (*model.plan_.ids, *categories)
+    for block in read_chunks(path, string_columns=as_written, n_rows=n_rows):
         left_out = tuple(str(each) for each in block.columns if each not in known)
         with as_table_errors():
             labelled = model.label_rows(block)

@@ -8,7 +8,7 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ilspace.tables.binary_files import mat_table, npz_table, parquet_blocks
 from ilspace.tables.csv_files import csv_blocks
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
 STANDARD_INPUT = "-"
 """Path that stands for the standard input."""
 
-_PIECE = 2**20
+_CHUNK = 2**20
 """Bytes of the standard input that are copied at a time."""
 
 
 def read_table(
-    path: str | Path, *, texts: Sequence[str] = (), label: str | None = None
+    path: str | Path, *, string_columns: Sequence[str] = (), label: str | None = None
 ) -> pd.DataFrame:
     """Read a table whole.
 
@@ -34,8 +34,9 @@ def read_table(
     path : str or Path
         CSV (also with semicolons, tabs or bars, and gzipped), Parquet (a file, or a folder of
         them), NPZ or MAT; ``"-"`` for the standard input. What it is is told from its content.
-    texts : sequence of str
-        Columns to keep as they are written, such as identifiers. An empty entry is empty text.
+    string_columns : sequence of str
+        Columns to keep as strings, as they are written, such as identifiers. A missing value is
+        an empty string.
     label : str, optional
         One more such column: that of the labels.
 
@@ -52,14 +53,14 @@ def read_table(
     """
     import pandas as pd
 
-    blocks = list(read_chunks(path, texts=texts, label=label, n_rows=None))
+    blocks = list(read_chunks(path, string_columns=string_columns, label=label, n_rows=None))
     return blocks[0] if len(blocks) == 1 else pd.concat(blocks, ignore_index=True)
 
 
 def read_chunks(
     path: str | Path,
     *,
-    texts: Sequence[str] = (),
+    string_columns: Sequence[str] = (),
     label: str | None = None,
     n_rows: int | None = 10_000,
 ) -> Iterator[pd.DataFrame]:
@@ -69,12 +70,12 @@ def read_chunks(
     ----------
     path : str or Path
         As for :func:`read_table`. NPZ and MAT files are read whole, then cut.
-    texts : sequence of str
-        Columns to keep as they are written.
+    string_columns : sequence of str
+        Columns to keep as strings, as they are written.
     label : str, optional
         One more such column: that of the labels.
     n_rows : int or None, default=10000
-        Most rows of a block; None for the whole file.
+        Maximum number of rows per block; None for the whole file.
 
     Yields
     ------
@@ -83,7 +84,7 @@ def read_chunks(
     """
     is_empty = True
     with _refusals(path):
-        for block in _blocks(path, tuple(texts), label, n_rows):
+        for block in _blocks(path, tuple(string_columns), label, n_rows):
             if len(block):
                 is_empty = False
                 yield block
@@ -155,40 +156,48 @@ def _named(path: str | Path) -> str:
 
 
 def _blocks(
-    path: str | Path, texts: tuple[str, ...], label: str | None, n_rows: int | None
+    path: str | Path, string_columns: tuple[str, ...], label: str | None, n_rows: int | None
 ) -> Iterator[pd.DataFrame]:
     name = _named(path)
     if str(path) == STANDARD_INPUT:
-        yield from _blocks_of_copy(sys.stdin.buffer, name, texts, label, n_rows)
+        yield from _blocks_of_copy(sys.stdin.buffer, name, string_columns, label, n_rows)
         return
     for file in table_files(path):
         with file.open("rb") as stream:
             if stream.seekable():
-                yield from _blocks_of(stream, str(file), texts, label, n_rows)
+                yield from _blocks_of(stream, str(file), string_columns, label, n_rows)
             else:  # a named pipe
-                yield from _blocks_of_copy(stream, str(file), texts, label, n_rows)
+                yield from _blocks_of_copy(stream, str(file), string_columns, label, n_rows)
 
 
 def _blocks_of_copy(
-    stream: BinaryIO, name: str, texts: tuple[str, ...], label: str | None, n_rows: int | None
+    stream: BinaryIO,
+    name: str,
+    string_columns: tuple[str, ...],
+    label: str | None,
+    n_rows: int | None,
 ) -> Iterator[pd.DataFrame]:
     """Copy a stream to a file first: formats are told, and some read, by seeking."""
     with tempfile.TemporaryFile() as copy:
-        for piece in iter(lambda: stream.read(_PIECE), b""):
-            copy.write(piece)
+        for chunk in iter(lambda: stream.read(_CHUNK), b""):
+            copy.write(chunk)
         copy.seek(0)
-        yield from _blocks_of(copy, name, texts, label, n_rows)
+        yield from _blocks_of(copy, name, string_columns, label, n_rows)
 
 
 def _blocks_of(
-    stream: BinaryIO, name: str, texts: tuple[str, ...], label: str | None, n_rows: int | None
+    stream: BinaryIO,
+    name: str,
+    string_columns: tuple[str, ...],
+    label: str | None,
+    n_rows: int | None,
 ) -> Iterator[pd.DataFrame]:
     """Tell the format from the first bytes, as names lie and the standard input has none."""
     start = stream.read(128)
     stream.seek(0)
-    texts = texts if label is None else (*texts, label)
+    string_columns = string_columns if label is None else (*string_columns, label)
     if start.startswith(b"PAR1"):
-        yield from parquet_blocks(stream, name, texts=texts, n_rows=n_rows)
+        yield from parquet_blocks(stream, name, string_columns=string_columns, n_rows=n_rows)
     elif start.startswith(b"PK\x03\x04") and b"[Content_Types].xml" in start:
         raise TableError(
             f"{name} must be CSV, Parquet, NPZ or MAT, but is a workbook: save it as CSV."
@@ -199,9 +208,10 @@ def _blocks_of(
         yield from _cut(mat_table(stream, name, label=label), n_rows)
     elif start.startswith(b"\x1f\x8b"):
         with gzip.GzipFile(fileobj=stream) as text:
-            yield from csv_blocks(text, name, texts=texts, n_rows=n_rows)  # type: ignore[arg-type]
+            rows: Any = text
+            yield from csv_blocks(rows, name, string_columns=string_columns, n_rows=n_rows)
     else:
-        yield from csv_blocks(stream, name, texts=texts, n_rows=n_rows)
+        yield from csv_blocks(stream, name, string_columns=string_columns, n_rows=n_rows)
 
 
 def _cut(table: pd.DataFrame, n_rows: int | None) -> Iterator[pd.DataFrame]:

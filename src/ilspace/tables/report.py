@@ -22,10 +22,10 @@ MOST_COLOURS = 20
 """Classes whose colours are told in the legend."""
 
 _MEASURES = {
-    "stein": "covariances (Stein divergence a dimension; 0: equal)",
+    "stein": "covariances (Stein divergence per dimension; 0: equal)",
     "mmd": "distributions (squared MMD; 0: equal)",
     "mmd_p_value": "p-value of the MMD (small: they differ)",
-    "a_distance": "proxy A-distance (0: nobody can tell the tables apart, 2: easily)",
+    "a_distance": "proxy A-distance (0: no linear classifier tells the tables apart, 2: one does)",
 }
 
 
@@ -158,10 +158,10 @@ def _trust_in_words(summary: dict[str, Any]) -> str:
         f"probability is at least {trusted['least_probability']:.2f}, where held-out source rows "
         f"were right in {trusted['accuracy_asked_for']:.0%} (else unsure); if it is no farther "
         f"from labelled rows than 99 % of them ({trusted['largest_distance']:.3g}, else far); if "
-        "half of the row's columns have values (else gaps); and if a rule without adaptation, the "
-        "nearest class mean, says the same (else unadapted; unchecked if that rule says the same "
-        f"of all rows). Doubts: {doubts or 'none'}. Probabilities are as sure as predictions were "
-        "right on held-out source rows; target rows may do worse."
+        "half of the row's columns have values (else missing); and if a rule without adaptation, "
+        "the nearest class mean, says the same (else unadapted; unchecked if that rule says the "
+        f"same of all rows). Doubts: {doubts or 'none'}. Probabilities are as sure as predictions "
+        "were right on held-out source rows; target rows may do worse."
     )
 
 
@@ -304,12 +304,12 @@ def _directions(adaptation: Adaptation) -> Section:
 def _selection(selection: dict[str, Any]) -> Section:
     settings = selection["settings"]
     criteria = [
-        name for name in settings[0] if name not in ("parameters", "seconds", "error", "choice")
+        name for name in settings[0] if name not in ("params", "seconds", "error", "choice")
     ]
     rows = [
         [
-            ", ".join(f"{name} = {value}" for name, value in each["parameters"].items())
-            + (" (chosen)" if each["parameters"] == selection["chosen"] else ""),
+            ", ".join(f"{name} = {value}" for name, value in each["params"].items())
+            + (" (chosen)" if each["params"] == selection["chosen"] else ""),
             *(each[name] for name in criteria),
         ]
         for each in settings
@@ -330,7 +330,10 @@ def _what_was_done(summary: dict[str, Any]) -> Section:
             "matched by name" if summary["columns_are_shared"] else "different in the two tables",
         ],
         ["identifiers", ", ".join(summary["identifiers"]) or "none"],
-        ["gaps", "numbers: the mean of the column in its own table; texts: none of the categories"],
+        [
+            "missing values",
+            "numbers: the mean of the column in its own table; strings: none of the categories",
+        ],
         ["scaling", f"{summary['scaling']}, each table by itself"],
         ["parameters", json.dumps(summary["parameters"])],
         ["versions", ", ".join(f"{k} {v}" for k, v in summary["versions"].items())],

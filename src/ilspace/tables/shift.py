@@ -26,7 +26,7 @@ class Shift:
     Attributes
     ----------
     stein : float
-        Stein divergence of the covariances, a dimension; 0 for equal ones.
+        Stein divergence of the covariances per dimension; 0 for equal ones.
     mmd : float
         Maximum mean discrepancy of Gaussian kernels, squared.
     mmd_p_value : float
@@ -67,7 +67,7 @@ def measure_shift(source: np.ndarray, target: np.ndarray, *, seed: int = 0) -> S
 
 
 def covariance_shift(source: np.ndarray, target: np.ndarray, *, n_axes: int = 20) -> float:
-    """Stein divergence of the covariances of two sets of rows, a dimension.
+    """Stein divergence of the covariances of two sets of rows, per dimension.
 
     Parameters
     ----------

@@ -59,7 +59,7 @@ def learn_trust(
     is_right : ndarray of bool, shape (n,)
         Whether the prediction was right.
     accuracy : float
-        Share of right ones to reach among those that are trusted.
+        Accuracy to reach among those that are trusted.
 
     Returns
     -------
@@ -81,9 +81,9 @@ def learn_trust(
 
 
 def _cautious(right: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Share of right ones that is reached with a chance of three quarters: Wilson's lower bound.
+    """Wilson's lower bound on the accuracy, at a confidence level of 75 %.
 
-    The widest of many ranges is chosen, so the plain share would be too kind.
+    The widest of many ranges is chosen, so the plain accuracy would be optimistic.
     """
     share, z = right / counts, 0.6745
     middle = share + z**2 / (2 * counts)
@@ -102,7 +102,7 @@ def in_words(doubts: dict[str, np.ndarray]) -> np.ndarray:
     Returns
     -------
     ndarray of object, shape (n,)
-        Texts such as ``"unsure far"``; empty for predictions to be trusted.
+        Strings such as ``"unsure far"``; empty for predictions to be trusted.
     """
     words = np.full(len(next(iter(doubts.values()))), "", dtype=object)
     for word, concerned in doubts.items():

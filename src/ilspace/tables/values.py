@@ -1,4 +1,4 @@
-"""Entries of a column: as numbers, as texts, and which of them they are."""
+"""Entries of a column: as numbers, as strings, and which of them they are."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ _DATE = (
 )
 """Year first or last, and perhaps a time of day."""
 
-GAPS = (
+MISSING = (
     *("", "?", "None", "none", "null", "NULL", "NA", "N/A", "n/a", "#N/A", "#NA", "<NA>"),
     *("nan", "NaN", "NAN", "-nan", "-NaN"),
 )
-"""What stands for a gap in a text file."""
+"""What stands for a missing value in a text file."""
 
 DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+([eE][+-]?\d+)?")
 """A number as much of the world writes it."""
@@ -33,11 +33,11 @@ COMMAS_IN_NUMBER = re.compile(rf"{DECIMAL_COMMA.pattern}|[+-]?\d{{1,3}}(,\d{{3}}
 """The same, or with thousands set apart."""
 
 LARGEST = 1e60
-"""Numbers beyond are taken for gaps, as infinity is: their squares could not be added up."""
+"""Larger numbers count as missing, as infinity does: their squares could not be added up."""
 
 
 def is_number(text: str) -> bool:
-    """Tell whether a text can be read as a number.
+    """Tell whether a string can be read as a number.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def has_fractions(column: pd.Series) -> bool:
 
 
 def is_text(column: pd.Series) -> bool:
-    """Tell texts from numbers and dates.
+    """Tell strings from numbers and dates.
 
     Parameters
     ----------
@@ -83,18 +83,18 @@ def is_text(column: pd.Series) -> bool:
     Returns
     -------
     bool
-        True for texts and categories; False for booleans, which are 0 and 1.
+        True for strings and categories; False for booleans, which are 0 and 1.
     """
     from pandas.api import types
 
     if types.is_numeric_dtype(column) or types.is_datetime64_any_dtype(column):
         return False
-    # with gaps these are objects
+    # with missing values these are objects
     return types.infer_dtype(column, skipna=True) not in ("boolean", "decimal")
 
 
 def are_dates(column: pd.Series) -> bool:
-    """Tell dates, as dates or as texts, from other columns.
+    """Tell dates, as dates or as strings, from other columns.
 
     Parameters
     ----------
@@ -104,7 +104,7 @@ def are_dates(column: pd.Series) -> bool:
     Returns
     -------
     bool
-        True for dates, with or without a time of day, and gaps.
+        True for dates, with or without a time of day, and missing values.
     """
     from pandas.api import types
 
@@ -112,12 +112,12 @@ def are_dates(column: pd.Series) -> bool:
         return True
     if not is_text(column):
         return False
-    texts = as_texts(column).dropna()
-    return len(texts) > 0 and bool(texts.str.fullmatch(_DATE).all())
+    strings = as_strings(column).dropna()
+    return len(strings) > 0 and bool(strings.str.fullmatch(_DATE).all())
 
 
 def as_table(table: pd.DataFrame) -> pd.DataFrame:
-    """A table whose columns have texts for names.
+    """A table whose column names are strings.
 
     Parameters
     ----------
@@ -163,12 +163,12 @@ def as_numbers(column: pd.Series) -> np.ndarray:
     Parameters
     ----------
     column : Series
-        Numbers, booleans, or texts of numbers.
+        Numbers, booleans, or strings of numbers.
 
     Returns
     -------
     ndarray of shape (n,)
-        In double precision; infinity counts as a gap, and so do numbers beyond `LARGEST`.
+        In double precision; infinity counts as missing, and so do numbers beyond `LARGEST`.
     """
     import pandas as pd
 
@@ -194,8 +194,8 @@ def without_giants(numbers: np.ndarray) -> np.ndarray:
     return np.where(np.abs(numbers) <= LARGEST, numbers, np.nan)
 
 
-def as_texts(column: pd.Series) -> pd.Series:
-    """Texts of a column, None where there is none.
+def as_strings(column: pd.Series) -> pd.Series:
+    """Strings of a column, None for a missing value.
 
     Parameters
     ----------
@@ -205,11 +205,11 @@ def as_texts(column: pd.Series) -> pd.Series:
     Returns
     -------
     Series of object
-        Without spaces around; an empty text is none.
+        Without spaces around; an empty string is missing.
     """
     import pandas as pd
 
     known = column.notna().to_numpy()
-    texts = np.full(len(column), None, dtype=object)
-    texts[known] = [str(each).strip() or None for each in column[known]]
-    return pd.Series(texts, index=column.index, dtype=object)
+    strings = np.full(len(column), None, dtype=object)
+    strings[known] = [str(each).strip() or None for each in column[known]]
+    return pd.Series(strings, index=column.index, dtype=object)

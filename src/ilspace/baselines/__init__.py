@@ -1,0 +1,40 @@
+"""The methods that the invariant latent space is compared with, as estimators of one family.
+
+All have the same ``fit(X, y=None, Xt=None, yt=None, *, sample_domain=None)``.
+"""
+
+from ilspace.baselines.arct import ARCt
+from ilspace.baselines.cdls import CDLS
+from ilspace.baselines.coral import CORAL
+from ilspace.baselines.dme import DME
+from ilspace.baselines.feature_augmentation import FeatureAugmentation
+from ilspace.baselines.gfk import GFK
+from ilspace.baselines.hemap import HeMap
+from ilspace.baselines.hfa import HFA
+from ilspace.baselines.kissme import KISSME
+from ilspace.baselines.manifold_alignment import ManifoldAlignment
+from ilspace.baselines.mmdt import MMDT
+from ilspace.baselines.sgf import SGF
+from ilspace.baselines.single_domain import Pooled, SourceOnly, TargetOnly
+from ilspace.baselines.subspace_alignment import SubspaceAlignment
+from ilspace.baselines.tca import TCA
+
+__all__ = [
+    "CDLS",
+    "CORAL",
+    "DME",
+    "GFK",
+    "HFA",
+    "KISSME",
+    "MMDT",
+    "SGF",
+    "TCA",
+    "ARCt",
+    "FeatureAugmentation",
+    "HeMap",
+    "ManifoldAlignment",
+    "Pooled",
+    "SourceOnly",
+    "SubspaceAlignment",
+    "TargetOnly",
+]

@@ -1,0 +1,17 @@
+"""Everything that depends on Dask: domains, sums over pairs, and blocks after fit.
+
+Importing it does not import Dask.
+"""
+
+from ilspace.dask.clusters import ClusterError, cluster
+from ilspace.dask.domains import DaskDomains, check_dask_domains, refuse_in_one_place
+from ilspace.dask.lazy import by_blocks
+
+__all__ = [
+    "ClusterError",
+    "DaskDomains",
+    "by_blocks",
+    "check_dask_domains",
+    "cluster",
+    "refuse_in_one_place",
+]

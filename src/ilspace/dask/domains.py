@@ -1,0 +1,330 @@
+"""Domains in Dask collections: partitions stay on the workers, sums come back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils.validation import _get_feature_names
+
+from ilspace.backend import is_dask
+from ilspace.dask.labels import encoded, label_blocks
+from ilspace.dask.pairs import DaskRows
+from ilspace.dask.partitions import class_sums, cut_partitions, latent_rows
+from ilspace.dask.rows import (
+    RowSummary,
+    add_up,
+    float_columns,
+    row_array,
+    row_blocks,
+    summarised,
+    tree,
+)
+from ilspace.domains import Domains
+from ilspace.domains.checks import (
+    check_correspondence,
+    check_finite,
+    check_magnitude,
+    check_size,
+    compare_columns,
+    require_labels,
+)
+from ilspace.scale import Moments, RowSpace, moment_space
+
+
+@dataclass(frozen=True)
+class DaskDomain:
+    """One domain whose rows are on the workers, with the interface of a domain in memory.
+
+    Attributes
+    ----------
+    moments : Moments
+        Of all rows.
+    partitions : list of Delayed
+        The labelled rows.
+    counts : ndarray of shape (n_classes,)
+        Labelled rows of each class.
+    centred_means : ndarray of shape (n_classes, d)
+        Their centred means; 0 for a class without rows.
+    dtype : dtype
+        Floating type of the rows.
+    feature_names : ndarray of shape (d,) or None
+        Names of the columns, where they have names.
+    """
+
+    moments: Moments
+    partitions: list[Any]
+    counts: np.ndarray
+    centred_means: np.ndarray
+    dtype: np.dtype
+    feature_names: np.ndarray | None = None
+
+    weights = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.moments.n_rows, self.moments.mean.shape[0]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.shape[1]
+
+    @property
+    def n_labelled(self) -> int:
+        """Number of rows that have a label."""
+        return int(self.counts.sum())
+
+    def class_counts(self, n_classes: int) -> np.ndarray:
+        """Number of labelled rows of each class.
+
+        Parameters
+        ----------
+        n_classes : int
+            Number of classes.
+
+        Returns
+        -------
+        ndarray of int, shape (n_classes,)
+            The counts.
+        """
+        return self.counts
+
+    def space(self, n_axes: int, *, reduce: bool, on_target_axes: bool) -> RowSpace:
+        """Mean, covariance and coordinates of the rows.
+
+        Parameters
+        ----------
+        n_axes : int
+            Minimum number of principal axes.
+        reduce : bool
+            Whether to optimise in the span of the rows, where that pays.
+        on_target_axes : bool
+            Whether all projections are initialised by the principal axes of the target.
+
+        Returns
+        -------
+        RowSpace
+            Of all rows, labelled or not.
+        """
+        leading = on_target_axes and not self.partitions
+        return moment_space(self.moments, n_axes=n_axes, reduce=reduce, leading=leading)
+
+    def class_means(self, codes: np.ndarray, space: RowSpace) -> np.ndarray:
+        """Means of the labelled rows of some classes.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (k,)
+            Classes that have labelled rows here.
+        space : RowSpace
+            Of this domain.
+
+        Returns
+        -------
+        ndarray of shape (k, r)
+            In the coordinates of `space`.
+        """
+        return space.restrict(self.centred_means[codes].T).T
+
+
+@dataclass(frozen=True)
+class DaskDomains(Domains):
+    """Checked input whose rows are on the workers."""
+
+    def labelled_rows(self, spaces: Any) -> Any:
+        """The labelled rows of all domains, in coordinates, on the workers.
+
+        Parameters
+        ----------
+        spaces : sequence of RowSpace
+            One per domain.
+
+        Returns
+        -------
+        DaskRows
+            From which the loss over pairs is made.
+        """
+        return DaskRows.placed(self.all, spaces)
+
+    def latent_rows(self, ils: Any) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
+        """The labelled rows of all domains in the latent space, gathered in memory.
+
+        Parameters
+        ----------
+        ils : ILSMap
+            The fitted map.
+
+        Returns
+        -------
+        tuple of (ndarray of shape (n, p), ndarray of shape (n,))
+            One pair per domain.
+        """
+        from dask.base import compute
+        from dask.delayed import delayed
+
+        send, gathered = delayed(latent_rows), []
+        for domain, mean, mapping in zip(self.all, ils.means, ils.maps, strict=True):
+            mean, there = (delayed(each, traverse=False) for each in (mean, mapping))
+            found = compute(*(send(each, mean, mapping=there) for each in domain.partitions))
+            nothing = np.empty((0, mapping.shape[1]), dtype=mapping.dtype)
+            gathered.append(
+                (
+                    np.concatenate([nothing, *(each.rows for each in found)]),
+                    np.concatenate([np.empty(0, np.int64), *(each.codes for each in found)]),
+                )
+            )
+        return tuple(gathered)
+
+
+def check_dask_domains(
+    X: Any, y: Any, Xt: Any, yt: Any, *, caller: str = "fit_ils", **unsupported: object
+) -> DaskDomains:
+    """Check rows of which some are in a Dask collection, in one pass over the blocks.
+
+    Parameters
+    ----------
+    X : dask array or dataframe, or array-like in memory
+        Source rows.
+    y : dask array or series, or array-like
+        Source labels.
+    Xt : dask array or dataframe, or array-like in memory, or None
+        Target rows.
+    yt : dask array or series, or array-like, or None
+        Target labels and missing-label markers.
+    caller : str, default="fit_ils"
+        Name of the caller, for messages.
+    **unsupported
+        Parameters that need all rows in memory; refused unless None.
+
+    Returns
+    -------
+    DaskDomains
+        The same record as for rows in memory.
+    """
+    require_labels(y, caller)
+    remedies = {"sample_domain": "pass the target as Xt", "sample_weight": "leave it out"}
+    for name, given in unsupported.items():
+        if given is not None:
+            refuse_in_one_place(name, remedies.get(name, "leave it out"))
+    given = {"X": X} if Xt is None else {"X": X, "Xt": Xt}
+    if Xt is None and yt is not None:
+        raise ValueError("yt labels the rows of Xt, but Xt is None: pass both, or neither.")
+    names = [_get_feature_names(_header(each)) for each in given.values()]
+    arrays = [_checked_array(each, name) for name, each in given.items()]
+    classes, found = _summarise(arrays, y, None if Xt is None else yt, names)
+    if Xt is None:
+        return DaskDomains(found, None, classes)
+    source, target = found
+    shares_features = compare_columns(
+        (source.n_features, source.feature_names), (target.n_features, target.feature_names)
+    )
+    check_correspondence(source, target, shares_features)
+    return DaskDomains((source,), target, classes, shares_features)
+
+
+def refuse_in_one_place(name: str, remedy: str) -> None:
+    """Refuse a parameter that needs all rows in memory.
+
+    Parameters
+    ----------
+    name : str
+        Name of the parameter.
+    remedy : str
+        What to do instead.
+    """
+    raise ValueError(
+        f"Rows in a Dask collection stay where they are, but {name} needs them in one place: "
+        f"{remedy}, or pass arrays in memory."
+    )
+
+
+def _header(X: Any) -> Any:
+    """A frame without rows that has the columns of `X`; `X` itself where it is no dataframe."""
+    if is_dask(X) and hasattr(X, "columns"):
+        import pandas as pd
+
+        return pd.DataFrame(columns=list(X.columns))
+    return X
+
+
+def _checked_array(X: Any, name: str) -> Any:
+    """Rows as a Dask array of whole rows, 2-d and of a numeric type."""
+    if hasattr(X, "dtypes") and hasattr(X, "columns"):
+        X = float_columns(X, name)
+    if sparse.issparse(X):
+        raise ValueError(
+            f"{name} must be dense where the other domain is a Dask collection, but is a sparse "
+            f"matrix: pass {name}.toarray()."
+        )
+    if not is_dask(X):
+        X = np.asarray(X)
+    elif X.ndim == 1 and not hasattr(X, "chunks"):
+        raise ValueError(f"{name} must be 2-d with rows and columns, but is a series.")
+    if X.ndim != 2 or X.shape[1] < 1:
+        raise ValueError(f"{name} must be 2-d with rows and columns, but has shape {X.shape}.")
+    rows = row_array(X)
+    if rows.dtype.kind not in "biuf":
+        raise ValueError(f"{name} must be of a real numeric type, but is {rows.dtype}: convert it.")
+    check_size(rows, name, at_least=2)
+    return rows
+
+
+def _summarise(
+    arrays: list[Any], y: Any, yt: Any, names: list[np.ndarray | None]
+) -> tuple[np.ndarray, tuple[DaskDomain, ...]]:
+    """Classes and domains, from one pass over the rows."""
+    from dask.base import compute, persist
+
+    blocks = [row_blocks(each) for each in arrays]
+    y_blocks = label_blocks(y, arrays[0], names=("y", "X"))
+    yt_blocks = None if yt is None else label_blocks(yt, arrays[1], names=("yt", "Xt"))
+    n_target_blocks = len(blocks[1]) if len(blocks) > 1 else 0
+    classes, codes, counts = encoded(y_blocks, yt_blocks, n_target_blocks=n_target_blocks)
+    partitions = [
+        cut_partitions(rows, code, counts=count.sum(axis=1))
+        for rows, code, count in zip(blocks, codes, counts, strict=False)
+    ]
+    # in one computation, so that each block is read once
+    summaries = [summarised(each) for each in blocks]
+    kept = list(persist(*summaries, *(each for domain in partitions for each in domain)))
+    summaries = compute(*kept[: len(blocks)])
+    rest = iter(kept[len(blocks) :])
+    domains = []
+    for position, (summary, domain) in enumerate(zip(summaries, partitions, strict=True)):
+        moments = _checked_moments(summary, ("X", "Xt")[position])
+        dtype = np.dtype(np.float32 if arrays[position].dtype == np.float32 else np.float64)
+        held, count = [next(rest) for _ in domain], counts[position].sum(axis=0)
+        means = _class_means(moments, held, count)
+        domains.append(DaskDomain(moments, held, count, means, dtype, names[position]))
+    return classes, tuple(domains)
+
+
+def _checked_moments(summary: RowSummary, name: str) -> Moments:
+    largest = np.array([summary.largest])
+    check_finite(largest, name)
+    check_magnitude(largest, name)
+    if summary.moments is None:
+        raise RuntimeError(f"{name} has finite rows but no moments.")
+    return summary.moments
+
+
+def _class_means(moments: Moments, partitions: list[Any], counts: np.ndarray) -> np.ndarray:
+    from dask.base import compute
+    from dask.delayed import delayed
+
+    means = np.zeros((len(counts), len(moments.mean)))
+    if partitions:
+        mean, total = delayed(moments.mean, traverse=False), delayed(class_sums)
+        tasks = [total(each, mean, n_classes=len(counts)) for each in partitions]
+        ((sums,),) = compute(tree(tasks, add_up))
+        means = sums / np.maximum(counts, 1)[:, None]
+    return means

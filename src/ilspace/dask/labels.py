@@ -1,0 +1,233 @@
+"""Labels of rows in Dask collections: classes and codes, block by block."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import numpy as np
+from sklearn.utils.multiclass import check_classification_targets
+
+from ilspace.backend import is_dask, on_host
+from ilspace.dask.rows import row_array, row_blocks
+from ilspace.domains.labels import (
+    encode_source,
+    encode_target,
+    label_values,
+    missing_labels,
+    natural_labels,
+)
+
+
+def label_blocks(y: Any, rows: Any, *, names: tuple[str, str]) -> list[Any]:
+    """Rechunk labels to the blocks of their rows.
+
+    Parameters
+    ----------
+    y : dask array or series, or array-like, of shape (n,)
+        The labels.
+    rows : dask.array.Array of shape (n, d)
+        The rows, in blocks of known size.
+    names : tuple of str
+        Names of labels and rows in messages.
+
+    Returns
+    -------
+    list of Delayed
+        One array of labels per block of rows.
+    """
+    if is_dask(y):
+        # a Dask array cannot hold the extension types of pandas
+        if hasattr(y, "to_dask_array") and y.ndim == 1 and not isinstance(y.dtype, np.dtype):
+            y = y.astype(object)
+    else:
+        y = label_values(on_host(y))
+    labels = row_array(y) if y.ndim == 1 else y
+    if y.ndim != 1 or labels.shape[0] != rows.shape[0]:
+        raise ValueError(
+            f"{names[0]} must have one entry per row of {names[1]}, shape ({rows.shape[0]},), but "
+            f"has shape {tuple(labels.shape)}."
+        )
+    return row_blocks(labels.rechunk((rows.chunks[0],)))
+
+
+def find_classes(blocks: list[Any]) -> np.ndarray:
+    """Classes of the source, in sorted order.
+
+    Parameters
+    ----------
+    blocks : list of Delayed
+        Labels of the source rows.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+        The same as for labels in memory.
+    """
+    from dask.base import compute
+    from dask.delayed import delayed
+
+    found = compute(*(delayed(block_classes)(block) for block in blocks))
+    first = 0
+    for _, missing, n_rows in found:
+        if missing is not None:
+            raise ValueError(
+                "Every source row must have a label, but y holds None or NaN, first in row "
+                f"{first + missing}: drop such rows, or pass them as target rows."
+            )
+        first += n_rows
+    # as objects: strings and numbers of different blocks would become strings
+    labels = np.concatenate([each.astype(object) for each, *_ in found if len(each)])
+    labels = np.asarray(natural_labels(labels))
+    with warnings.catch_warnings():
+        # these are the unique labels of each block, so that nearly all differ
+        warnings.filterwarnings("ignore", "The number of unique classes", UserWarning)
+        check_classification_targets(labels)
+    return encode_source(labels)[0]
+
+
+def block_classes(labels: np.ndarray) -> tuple[np.ndarray, int | None, int]:
+    """Unique labels of a block, the first missing one, and the number of rows.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Labels of a block of source rows.
+
+    Returns
+    -------
+    classes : ndarray
+        Without the missing ones.
+    missing : int or None
+        Row of the first missing label.
+    n_rows : int
+        Number of rows.
+    """
+    missing = np.flatnonzero(missing_labels(label_values(labels)))
+    if len(missing):
+        return np.empty(0), int(missing[0]), len(labels)
+    return np.unique(np.asarray(natural_labels(labels))), None, len(labels)
+
+
+def source_codes(labels: np.ndarray, classes: np.ndarray) -> np.ndarray:
+    """Index of the class of each row of a block.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Labels of a block of source rows, all among the classes.
+    classes : ndarray of shape (n_classes,)
+        The classes, sorted.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        The codes.
+    """
+    return np.searchsorted(classes, np.asarray(natural_labels(labels)))
+
+
+def target_codes(labels: np.ndarray, classes: np.ndarray, *, marked: bool) -> np.ndarray:
+    """Code of each target row of a block, -1 for those without a label.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Labels and missing-label markers of a block of target rows.
+    classes : ndarray of shape (n_classes,)
+        The source classes.
+    marked : bool
+        Whether some block holds None or NaN; -1 may then be a class.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        The codes.
+    """
+    return encode_target(labels, classes, len(labels), marked=marked)
+
+
+def has_missing(labels: np.ndarray) -> bool:
+    """Tell whether a block holds None or NaN.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Labels and missing-label markers of target rows.
+
+    Returns
+    -------
+    bool
+        Whether a row is marked by None or NaN.
+    """
+    return bool(missing_labels(label_values(labels)).any())
+
+
+def encoded(
+    y_blocks: list[Any], yt_blocks: list[Any] | None, *, n_target_blocks: int
+) -> tuple[np.ndarray, tuple[list[Any], ...], tuple[np.ndarray, ...]]:
+    """Classes, and the codes of both domains, which stay on the workers.
+
+    Parameters
+    ----------
+    y_blocks : list of Delayed
+        Source labels.
+    yt_blocks : list of Delayed or None
+        Target labels and missing-label markers; None where no target row has a label.
+    n_target_blocks : int
+        Number of blocks of the target; 0 without a target.
+
+    Returns
+    -------
+    classes : ndarray of shape (n_classes,)
+        The classes.
+    codes : tuple of list of Delayed
+        For each domain one array per block; an empty list where no row has a label.
+    counts : tuple of ndarray of int, shape (n_blocks, n_classes)
+        Labelled rows of each class in each block.
+    """
+    from dask.base import compute, persist
+    from dask.delayed import delayed
+
+    classes = find_classes(y_blocks)
+    code = delayed(source_codes)
+    codes: list[list[Any]] = [[code(block, classes) for block in y_blocks]]
+    if yt_blocks is not None:
+        # where -1 is a source class, None or NaN in any block means that it is a class in yt too
+        ask = -1 in classes.tolist()
+        missing = compute(*(delayed(has_missing)(each) for each in yt_blocks if ask))
+        code = delayed(target_codes)
+        codes.append([code(block, classes, marked=any(missing)) for block in yt_blocks])
+    sizes = [len(each) for each in codes]
+    flat = persist(*(block for domain in codes for block in domain))
+    n_classes = len(classes)
+    counts = np.array(compute(*(delayed(block_counts)(each, n_classes) for each in flat)))
+    if yt_blocks is not None:
+        return (
+            classes,
+            (list(flat[: sizes[0]]), list(flat[sizes[0] :])),
+            (
+                counts[: sizes[0]],
+                counts[sizes[0] :],
+            ),
+        )
+    nothing = np.zeros((n_target_blocks, n_classes), dtype=np.int64)
+    return classes, (list(flat), []), (counts, nothing)
+
+
+def block_counts(codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """Labelled rows of each class in a block.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+        Codes, -1 for rows without a label.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    ndarray of shape (n_classes,)
+        The counts.
+    """
+    return np.bincount(codes[codes >= 0], minlength=n_classes)

@@ -1,0 +1,270 @@
+"""The checked input of a fit, as a frozen record of all domains."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import _safe_indexing
+
+from ilspace._typing import Array
+from ilspace.backend import array_namespace, is_foreign, like
+from ilspace.pairs import LabelledRows
+from ilspace.scale import RowSpace, row_space
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The checked rows of one domain.
+
+    Attributes
+    ----------
+    X : array or sparse matrix of shape (n, d)
+        All rows.
+    codes : ndarray of shape (n,)
+        Class of each row, -1 where it has no label.
+    weights : ndarray of shape (n,) or None
+        Weight of each row, all positive; None where they are equal.
+    feature_names : ndarray of shape (d,) or None
+        Names of the columns, where they have names.
+    """
+
+    X: Array
+    codes: np.ndarray
+    weights: np.ndarray | None = None
+    feature_names: np.ndarray | None = None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and columns."""
+        return self.X.shape
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.shape[1]
+
+    @property
+    def dtype(self) -> Any:
+        """Floating type of the rows."""
+        return self.X.dtype
+
+    @property
+    def labelled(self) -> np.ndarray:
+        """Indices of the rows that have a label."""
+        return np.flatnonzero(self.codes >= 0)
+
+    @property
+    def n_labelled(self) -> int:
+        """Number of rows that have a label."""
+        return len(self.labelled)
+
+    @property
+    def labelled_codes(self) -> np.ndarray:
+        """Classes of the rows that have a label."""
+        return self.codes[self.labelled]
+
+    @property
+    def labelled_rows(self) -> Array:
+        """Rows that have a label; `X` itself where all have one."""
+        labelled = self.labelled
+        return self.X if len(labelled) == len(self.codes) else take_rows(self.X, labelled)
+
+    @property
+    def labelled_weights(self) -> np.ndarray:
+        """Weights of the rows that have a label."""
+        labelled = self.labelled
+        return np.ones(len(labelled)) if self.weights is None else self.weights[labelled]
+
+    def class_counts(self, n_classes: int) -> np.ndarray:
+        """Number of labelled rows of each class.
+
+        Parameters
+        ----------
+        n_classes : int
+            Number of classes.
+
+        Returns
+        -------
+        ndarray of int, shape (n_classes,)
+            The counts.
+        """
+        return np.bincount(self.labelled_codes, minlength=n_classes)
+
+    def space(self, n_axes: int, *, reduce: bool, on_target_axes: bool) -> RowSpace:
+        """Mean, covariance and coordinates of the rows.
+
+        Parameters
+        ----------
+        n_axes : int
+            Minimum number of principal axes.
+        reduce : bool
+            Whether to optimise in the span of the rows, where that pays.
+        on_target_axes : bool
+            Whether all projections are initialised by the principal axes of the target. Then these
+            suffice as a basis for a domain without labelled rows, and where labelled rows span all
+            columns the other axes would cost more than they save.
+
+        Returns
+        -------
+        RowSpace
+            Of all rows, labelled or not.
+        """
+        n, d = self.shape
+        is_tall = n >= d and self.n_labelled > 0
+        return row_space(
+            self._working_rows,
+            self.weights,
+            n_axes=n_axes,
+            reduce=reduce and not (on_target_axes and is_tall),
+            leading=on_target_axes and self.n_labelled == 0,
+        )
+
+    def coordinates(self, space: RowSpace) -> Array:
+        """Coordinates of the labelled rows.
+
+        Parameters
+        ----------
+        space : RowSpace
+            Of this domain.
+
+        Returns
+        -------
+        array of shape (n_labelled, k)
+            An owned copy.
+        """
+        return space.coordinates(_working(self.labelled_rows))
+
+    def class_means(self, codes: np.ndarray, space: RowSpace) -> Array:
+        """Weighted means of the labelled rows of some classes.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (k,)
+            Classes that have labelled rows here.
+        space : RowSpace
+            Of this domain.
+
+        Returns
+        -------
+        array of shape (k, r)
+            In the coordinates of `space`.
+        """
+        rows = self.coordinates(space)
+        member = (codes[:, None] == self.labelled_codes[None, :]) * self.labelled_weights
+        return like(member / member.sum(axis=1, keepdims=True), rows) @ rows
+
+    @property
+    def _working_rows(self) -> Array:
+        return _working(self.X)
+
+
+@dataclass(frozen=True)
+class Domains:
+    """Checked input of a fit: labelled sources, and a target if there is one.
+
+    Attributes
+    ----------
+    sources : tuple of Domain
+        At least one; every row has a label.
+    target : Domain or None
+        Some, all or none of its rows have a label.
+    classes : ndarray of shape (n_classes,)
+        The classes, sorted; `codes` of the domains are indices into it.
+    shares_features : bool
+        Whether the columns of all domains mean the same.
+    """
+
+    sources: tuple[Any, ...]
+    target: Any | None
+    classes: np.ndarray
+    shares_features: bool = True
+
+    @property
+    def all(self) -> tuple[Any, ...]:
+        """The sources, then the target."""
+        return self.sources if self.target is None else (*self.sources, self.target)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the domains in messages."""
+        n = len(self.sources)
+        sources = ("source",) if n == 1 else tuple(f"source {i + 1}" for i in range(n))
+        return sources if self.target is None else (*sources, "target")
+
+    def labelled_rows(self, spaces: Sequence[RowSpace]) -> LabelledRows:
+        """The labelled rows of all domains, in coordinates.
+
+        Parameters
+        ----------
+        spaces : sequence of RowSpace
+            One per domain.
+
+        Returns
+        -------
+        LabelledRows
+            From which the loss over pairs is made.
+        """
+        weights = None
+        if any(domain.weights is not None for domain in self.all):
+            weights = np.concatenate([domain.labelled_weights for domain in self.all])
+        return LabelledRows(
+            tuple(
+                domain.coordinates(space) for domain, space in zip(self.all, spaces, strict=True)
+            ),
+            np.concatenate([domain.labelled_codes for domain in self.all]),
+            weights,
+        )
+
+    def latent_rows(self, ils: Any) -> tuple[tuple[Array, np.ndarray], ...]:
+        """The labelled rows of all domains in the latent space, and their classes.
+
+        Parameters
+        ----------
+        ils : ILSMap
+            The fitted map.
+
+        Returns
+        -------
+        tuple of (array of shape (n, p), ndarray of shape (n,))
+            One pair per domain.
+        """
+        return tuple(
+            (ils.transform(domain.labelled_rows, position), domain.labelled_codes)
+            for position, domain in enumerate(self.all)
+        )
+
+
+def take_rows(X, rows: np.ndarray):
+    """Some rows of an array of any library, a DataFrame, a list or a sparse matrix.
+
+    Parameters
+    ----------
+    X : array-like or sparse matrix of shape (n, ...)
+        All rows.
+    rows : ndarray of int
+        Their indices.
+
+    Returns
+    -------
+    array-like or sparse matrix
+        A copy of these rows.
+    """
+    if is_foreign(X):
+        return array_namespace(X).take(X, like(rows, X), axis=0)
+    return _safe_indexing(X, rows)
+
+
+def _working(X: Array) -> Array:
+    """Rows in double precision; arrays of other libraries keep their dtype."""
+    if is_foreign(X):
+        return X
+    return X.astype(np.float64, copy=False) if not sparse.issparse(X) else X.astype(np.float64)

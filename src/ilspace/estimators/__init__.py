@@ -1,0 +1,10 @@
+"""Level 3: the surface of scikit-learn: check, call the method, store."""
+
+from ilspace.estimators.classifier import ILSClassifier
+from ilspace.estimators.persistence import load, loadable
+from ilspace.estimators.transformer import ILSTransformer
+from ilspace.ils import ObjectiveSettings
+
+loadable(ObjectiveSettings)
+
+__all__ = ["ILSClassifier", "ILSTransformer", "ObjectiveSettings", "load"]

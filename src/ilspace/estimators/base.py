@@ -1,0 +1,303 @@
+"""What all estimators of two domains share: checks before and after fit, and predictions."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import accuracy_score
+from sklearn.utils import check_array
+from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
+
+from ilspace._typing import Array
+from ilspace.backend import array_namespace, is_dask, is_foreign, refuse_dask
+from ilspace.dask import by_blocks, check_dask_domains
+from ilspace.domains import Domains, check_domain, check_domains, source_mask
+from ilspace.domains.checks import FLOATS, check_foreign, check_magnitude
+from ilspace.domains.labels import natural_labels
+
+Position = int | np.ndarray
+"""Domain of rows: 0 for the source, -1 for the target; one number, or one per row."""
+
+
+class DomainAdapter(BaseEstimator):
+    """Base of estimators that learn from a source and a target domain.
+
+    They share ``fit(X, y, Xt, yt, *, sample_domain)``: rows of the two domains either apart
+    (``X, y`` and ``Xt, yt``) or together, with ``sample_domain`` positive for source rows and
+    negative for target rows.
+    """
+
+    __metadata_request__fit = {"Xt": True, "yt": True, "sample_domain": True}
+    __metadata_request__transform = {"sample_domain": True, "allow_source": True}
+
+    _takes_dask: ClassVar[bool] = True
+    """Whether `fit` and most other methods take Dask collections."""
+
+    _revision: ClassVar[int] = 1
+    """Raised when the same parameters give other results; a subclass may have one of its own."""
+
+    def __sklearn_tags__(self):
+        """Say what the common checks may expect."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.target_tags.required = True
+        return tags
+
+    def _refuse_dask(self, **given) -> None:
+        """Refuse Dask collections, by their names, that would be computed here unasked."""
+        taker, instead = type(self).__name__, "ILSClassifier"
+        if self._takes_dask:
+            taker, instead = f"This method of {taker}", "transform"
+        remedy = f"compute it ({{name}}.compute()), or use {instead}, which takes Dask collections"
+        refuse_dask(taker, remedy=remedy, **given)
+
+    # -- fit -------------------------------------------------------------------------------------
+
+    def _check_domains(self, X, y, Xt, yt, **given) -> Domains:
+        """Check everything `fit` was given; nothing is written on the estimator."""
+        caller = type(self).__name__
+        if not self._takes_dask:
+            self._refuse_dask(X=X, Xt=Xt)
+        elif is_dask(X) or is_dask(Xt):
+            return check_dask_domains(X, y, Xt, yt, caller=caller, **given)
+        return check_domains(X, y, Xt, yt, caller=caller, **given)
+
+    def _remember_columns(self, domains: Domains) -> None:
+        """Set the attributes that describe the columns and the classes."""
+        source, target = domains.sources[0], domains.all[-1]
+        self.classes_ = domains.classes
+        self._shares_features = domains.shares_features
+        self.n_features_in_, self.n_target_features_in_ = source.n_features, target.n_features
+        for name, domain in (("feature_names_in_", source), ("target_feature_names_in_", target)):
+            self.__dict__.pop(name, None)
+            if domain.feature_names is not None:
+                setattr(self, name, domain.feature_names)
+
+    # -- after fit -------------------------------------------------------------------------------
+
+    def _check_rows(
+        self, X, domain: str, sample_domain, allow_source: bool, *, named: bool = True
+    ) -> tuple[Any, Position]:
+        """Check rows given after fit; the rows, and the position of their domain.
+
+        Rows that are not `named` are of a kind that cannot have feature names.
+        """
+        check_is_fitted(self)
+        check_domain(domain)
+        self._refuse_dask(X=X)
+        position: Position = 0 if domain == "source" else -1
+        if sample_domain is not None:
+            is_source = source_mask(sample_domain, X)
+            domain = "source" if is_source.all() else "target"
+            position = np.where(is_source, 0, -1) if is_source.any() else -1
+            if is_source.any() and not is_source.all() and not self._shares_features:
+                raise ValueError(
+                    "Rows of both domains can be given at once only where the domains have the "
+                    "same features: call once for each domain."
+                )
+        # a domain that was given without names, or with others, is not to be held to the source's
+        alike = self._shares_features and (
+            hasattr(self, "feature_names_in_") == hasattr(self, "target_feature_names_in_")
+        )
+        if is_foreign(X):
+            check_foreign(X, "X")
+            self._check_width(X, domain)
+        elif named and (domain == "source" or alike):
+            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+        else:
+            names = _get_feature_names(X)
+            X = check_array(X, accept_sparse="csr", dtype=FLOATS)
+            self._check_width(X, domain)
+            if names is not None:
+                self._check_target_names(names)
+        check_magnitude(X, "X", fitting=False)
+        return X, position
+
+    def _on_rows(
+        self,
+        work: Callable[..., Any],
+        X,
+        domain: str,
+        sample_domain,
+        allow_source: bool,
+        *,
+        width: int | None,
+        dtype: Any = None,
+    ) -> Any:
+        """Check rows and work on them; on those of a Dask collection block by block, when asked.
+
+        `work` takes this estimator and what `_check_rows` returns; its result has `width` columns,
+        or is 1-d where that is None.
+        """
+        if not is_dask(X):
+            return work(self, *self._check_rows(X, domain, sample_domain, allow_source))
+        check_is_fitted(self)
+        return by_blocks(
+            self,
+            X,
+            work=work,
+            domain=domain,
+            sample_domain=sample_domain,
+            width=width,
+            dtype=dtype,
+        )
+
+    def _check_target_names(self, names: np.ndarray) -> None:
+        expected = getattr(self, "target_feature_names_in_", None)
+        if expected is not None and not np.array_equal(names, expected):
+            raise ValueError(
+                "The feature names should match those of Xt at fit, in the same order: pass "
+                "X[estimator.target_feature_names_in_]."
+            )
+        if expected is not None:
+            return
+        # Xt came without names; where it shares its columns with X, those names tell the order
+        source = getattr(self, "feature_names_in_", None) if self._shares_features else None
+        if source is None or set(names) != set(source):
+            warnings.warn(
+                f"X has feature names, but {type(self).__name__} was fitted without feature names "
+                "of the target",
+                UserWarning,
+                stacklevel=5,
+            )
+        elif not np.array_equal(names, source):
+            raise ValueError(
+                "The feature names should match those of X at fit, in the same order: pass "
+                "X[estimator.feature_names_in_]."
+            )
+
+    def _check_width(self, X, domain: str) -> None:
+        expected = self.n_features_in_ if domain == "source" else self.n_target_features_in_
+        if X.shape[1] != expected:
+            raise ValueError(
+                f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {expected} "
+                f"features as input of the {domain} domain."
+            )
+
+
+class DomainClassifier(ClassifierMixin, DomainAdapter):
+    """Base of estimators that give rows of either domain a class.
+
+    They set `classes_` and say in :meth:`_predict_codes` which of them a row belongs to.
+    """
+
+    __metadata_request__predict = {"sample_domain": True, "allow_source": True}
+    __metadata_request__score = {"sample_domain": True, "allow_source": True}
+
+    classes_: np.ndarray
+
+    def _predict_codes(self, X, position: Position) -> np.ndarray:
+        """Position in `classes_` of the class of each row."""
+        raise NotImplementedError
+
+    def predict(self, X, domain="target", *, sample_domain=None, allow_source=False):
+        """Class of each row.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features)
+            Rows of one domain, seen at fit or not.
+        domain : {"target", "source"}, default="target"
+            Which one.
+        sample_domain : array-like of shape (n,), optional
+            Positive for source rows, negative for target rows.
+        allow_source : bool, default=False
+            Accepted for pipelines that pass it; source rows are always allowed.
+
+        Returns
+        -------
+        ndarray of shape (n,)
+            Labels. Of a Dask collection a Dask array, of which nothing is computed yet.
+        """
+        check_is_fitted(self)
+        where = (domain, sample_domain, allow_source)
+        return self._on_rows(_labels_of, X, *where, width=None, dtype=self.classes_.dtype)
+
+    def score(
+        self, X, y, sample_weight=None, *, domain="target", sample_domain=None, allow_source=False
+    ):
+        """Share of rows that are given their true class.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features)
+            Rows of one domain.
+        y : array-like of shape (n,)
+            Their true labels.
+        sample_weight : array-like of shape (n,), optional
+            Weights of the rows.
+        domain : {"target", "source"}, default="target"
+            Which one.
+        sample_domain : array-like of shape (n,), optional
+            Positive for source rows, negative for target rows.
+        allow_source : bool, default=False
+            Accepted for pipelines that pass it; source rows are always allowed.
+
+        Returns
+        -------
+        float
+            Accuracy.
+        """
+        predicted = self.predict(X, domain, sample_domain=sample_domain, allow_source=allow_source)
+        return accuracy_score(
+            natural_labels(y, "row"), np.asarray(predicted), sample_weight=sample_weight
+        )
+
+
+def _labels_of(model: DomainClassifier, X, position: Position) -> np.ndarray:
+    return model.classes_[model._predict_codes(X, position)]
+
+
+def latent_distance(model: Any, pairs, domain: str) -> Array:
+    """Distance between the two rows of each pair in the latent space of a fitted model.
+
+    Parameters
+    ----------
+    model : DomainAdapter
+        One that sends rows to a latent space.
+    pairs : array-like of shape (n_pairs, 2, n_features)
+        Pairs of rows of one domain.
+    domain : {"target", "source"}
+        Which one.
+
+    Returns
+    -------
+    array of shape (n_pairs,)
+        Distances, not squared.
+    """
+    pairs = pairs if is_foreign(pairs) else np.asarray(pairs)
+    if pairs.ndim != 3 or pairs.shape[1] != 2:
+        raise ValueError(
+            f"pairs must have shape (n_pairs, 2, n_features), but has shape {pairs.shape}."
+        )
+    first, second = (
+        model._latent(*model._check_rows(pairs[:, side, :], domain, None, True, named=False))
+        for side in (0, 1)
+    )
+    offsets = first - second
+    xp = array_namespace(offsets)
+    return xp.sqrt(xp.sum(offsets * offsets, axis=1))
+
+
+def latent_of(model: Any, X, position) -> Array:
+    """Checked rows in the latent space of a fitted model, for :meth:`DomainAdapter._on_rows`.
+
+    Parameters
+    ----------
+    model : DomainAdapter
+        One that sends rows to a latent space.
+    X : array or sparse matrix of shape (n, n_features)
+        Checked rows.
+    position : int or ndarray
+        Their domain.
+
+    Returns
+    -------
+    array of shape (n, n_components)
+        The rows there.
+    """
+    return model._latent(X, position)

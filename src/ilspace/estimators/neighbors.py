@@ -1,0 +1,85 @@
+"""Nearest labelled rows, class by class."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ilspace._typing import Array
+from ilspace.backend import array_namespace, is_foreign, like
+
+_TILE, _LARGE_TILE = 2**22, 2**25
+"""Most distances held at once: what a core's cache can follow, and what keeps a GPU busy."""
+
+_WIDEST = 2**16
+"""Most labelled rows that a tile compares with."""
+
+
+def class_distances(queries: Array, rows: Array, codes: np.ndarray, n_classes: int) -> Array:
+    """Squared Euclidean distance of each query to the nearest row of each class.
+
+    Parameters
+    ----------
+    queries : array of shape (n, p)
+        Rows to classify, in the latent space.
+    rows : array of shape (m, p)
+        Labelled rows.
+    codes : ndarray of shape (m,)
+        Their classes, from 0.
+    n_classes : int
+        How many classes there are.
+
+    Returns
+    -------
+    array of shape (n, n_classes)
+        Infinity for a class that has no row.
+    """
+    xp = array_namespace(queries)
+    order = np.argsort(codes, kind="stable")
+    ends = np.cumsum(np.bincount(codes, minlength=n_classes))
+    rows = xp.take(rows, like(order, rows), axis=0)
+    norms = xp.sum(rows * rows, axis=1)
+    spans = [(int(start), int(stop)) for start, stop in zip(np.r_[0, ends[:-1]], ends, strict=True)]
+    tile = _LARGE_TILE if is_foreign(queries) else _TILE
+    height = max(1, tile // max(1, min(len(codes), _WIDEST)))
+    blocks = []
+    for top in range(0, queries.shape[0], height):
+        block = queries[top : min(top + height, queries.shape[0]), :]
+        squares = xp.sum(block * block, axis=1)
+        columns = [xp.full_like(squares, xp.inf) for _ in spans]
+        for left in range(0, len(codes), _WIDEST):
+            right = min(left + _WIDEST, len(codes))
+            distances = norms[None, left:right] - 2 * (block @ rows[left:right, :].mT)
+            for code, (start, stop) in enumerate(spans):
+                start, stop = max(start, left) - left, min(stop, right) - left
+                if start < stop:
+                    near = xp.min(distances[:, start:stop], axis=1)
+                    columns[code] = xp.minimum(columns[code], near)
+        nearest = xp.stack(columns, axis=1) + squares[:, None]
+        blocks.append(xp.maximum(nearest, xp.zeros_like(nearest)))
+    return xp.concat(blocks, axis=0)
+
+
+def vote(source: Array, target: Array, source_vote: float | None) -> Array:
+    """Combine the class distances to source rows and to labelled target rows.
+
+    Parameters
+    ----------
+    source, target : array of shape (n, n_classes)
+        Class distances to the rows of each domain; infinity for a class without rows.
+    source_vote : float or None
+        Share of the source in the weighted mean; None for the nearest row of either domain.
+
+    Returns
+    -------
+    array of shape (n, n_classes)
+        The combined distances. A class with rows in one domain only keeps its distance there.
+    """
+    xp = array_namespace(source)
+    if source_vote is None:
+        return xp.minimum(source, target)
+    both = xp.isfinite(source) & xp.isfinite(target)
+    zero = xp.zeros_like(source)
+    mean = source_vote * xp.where(both, source, zero) + (1 - source_vote) * xp.where(
+        both, target, zero
+    )
+    return xp.where(both, mean, xp.minimum(source, target))

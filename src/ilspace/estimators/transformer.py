@@ -1,0 +1,580 @@
+"""The invariant latent space as a scikit-learn transformer."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from numbers import Integral, Real
+from typing import Any
+
+import numpy as np
+from sklearn.base import (
+    ClassNamePrefixFeaturesOutMixin,
+    TransformerMixin,
+    _fit_context,
+)
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils.validation import check_is_fitted
+
+from ilspace._typing import Array
+from ilspace.backend import as_generator, refuse_dask
+from ilspace.dask import DaskDomains, refuse_in_one_place
+from ilspace.domains import Domains, check_domain
+from ilspace.estimators.base import DomainAdapter, Position, latent_distance, latent_of
+from ilspace.estimators.batches import first_batch, next_batch
+from ilspace.estimators.persistence import loadable, save_estimator, training_record
+from ilspace.ils import INITS, ILSMap, ObjectiveSettings, OnlineState, fit_ils, update_ils
+from ilspace.ils.map import MAP
+from ilspace.optimizers import SOLVERS, STOCHASTIC_SOLVERS, Solution, Status
+from ilspace.storage import ModelFileError
+from ilspace.storage.schema import ArrayOf, Check, Each, Optional, Value
+
+_REMEDIES = {
+    Status.EXHAUSTED: "raise max_iter, or raise tol if the accuracy suffices",
+    Status.STALLED: (
+        "the result is usable; if it disappoints, scale the columns alike, raise shrinkage, or "
+        'try solver="lbfgs"'
+    ),
+    Status.DIVERGED: "scale the columns alike, raise shrinkage, or lower margin_scale",
+}
+
+
+def _are_classes(labels: np.ndarray) -> bool:
+    """Tell whether labels are two or more, sorted and distinct."""
+    try:
+        return len(labels) > 1 and np.array_equal(np.unique(labels), labels)
+    except TypeError:  # objects that have no order
+        return False
+
+
+_ARE_STRINGS = Check("hold strings", lambda names: all(isinstance(each, str) for each in names))
+
+
+@loadable
+class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAdapter):
+    r"""Send two domains to one latent space in which equal classes are close.
+
+    Learns an orthonormal projection for each domain and one Mahalanobis metric, so that labelled
+    rows of one class come closer than the margin, rows of different classes stay farther apart
+    than the margin, and the covariances of both domains agree :cite:p:`herath2017`:
+
+    .. math::
+
+       \min_{W_s, W_t, M}\ \sum_k w_k\,\ell_\beta\bigl(y_k(d_k - 1)\bigr)
+         + \tfrac{\mu}{p}\,\delta(M, I)
+         + \tfrac\lambda p\,\delta(W_s^\top\Sigma_sW_s, W_t^\top\Sigma_tW_t)
+         + \tfrac{a_s}{p}\|W_s - W_{s,0}\|^2 + \tfrac{a_t}{p}\|W_t - W_{t,0}\|^2
+
+    over the product of two Stiefel manifolds and the cone of positive definite matrices. The
+    last two terms are not in the paper, whose objective loses target accuracy when it is minimised
+    to convergence; with them the minimiser itself is good. :meth:`as_in_paper` gives the paper's.
+
+    Parameters
+    ----------
+    n_components : int, default=None
+        Dimension p of the latent space. By default 30 for domains of the same columns and 20
+        for others, or the rank of the rows if that is smaller. On Office+Caltech10, which has ten
+        classes, 20 to 50 are alike; 10 are too few, and 100 too many where target labels exist.
+    objective : ObjectiveSettings, default=None
+        Weights of the terms, and what else experts and the reproduction of the paper need; None
+        for the defaults of :class:`~ilspace.ObjectiveSettings`.
+    init : {"auto", "target-pca", "joint-pca", "pls", "class-means"} or array(s), default="auto"
+        Initial projections, toward which they are regularised. ``"target-pca"``: all at the
+        principal axes of the target, the best for domains of the same columns and their default;
+        ``"joint-pca"``: of both domains; ``"pls"``: partial least squares of the source;
+        ``"class-means"``: principal axes of the target, and source directions turned so that the
+        labelled class means agree, the default for domains of different columns. Or an array of
+        shape (n_features, p), or a tuple of one per domain.
+    solver : str, default="conjugate-gradient"
+        Optimizer: ``"conjugate-gradient"``, ``"steepest-descent"``, ``"lbfgs"``,
+        ``"alternating"``, ``"projected-gradient"``, ``"sgd"`` or ``"adam"``. The last two are
+        stochastic: a step compares the rows of one mini-batch, so that it costs the same however
+        many labelled rows there are; 20 steps are an iteration. They pay from some thousand rows
+        on.
+    batch_size : int, default=512
+        Labelled rows per mini-batch of ``"sgd"`` and ``"adam"``, about equally many of each
+        class. Where it is no less than their number each step sees them all.
+    max_iter : int, default=200
+        Maximum number of iterations.
+    tol : float, default=1e-3
+        Stop when the relative decrease of the objective per iteration, averaged over the last
+        `objective.patience` ones, falls below `tol`. Needs no labels. 0 goes on until `max_iter`,
+        or until the gradient has fallen to 1e-8 of the first.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Draws the dissimilar pairs of ``pairs="sampled"`` and the mini-batches of the stochastic
+        solvers; nothing else is random.
+    verbose : int, default=0
+        1 writes a line to standard error every ten iterations and one at the end, 2 for each.
+    callback : callable, default=None
+        Called with the number of iterations and the :class:`~ilspace.optimizers.Iterate`, whose
+        point holds the projections and the metric; a true answer stops.
+
+    Attributes
+    ----------
+    source_projection_, target_projection_ : array of shape (n_features, p)
+        Projections of centred rows, orthonormal unless that was turned off.
+    metric_ : array of shape (p, p)
+        Mahalanobis metric of the latent space.
+    map_ : ILSMap
+        All of this in one record, with the maps that :meth:`transform` applies.
+    source_mean_, target_mean_ : array of shape (n_features,)
+        Means of the domains.
+    source_scale_, target_scale_ : float
+        Factors of the centred rows.
+    sharpness_ : float
+        The sharpness used.
+    n_components_ : int
+        Dimension of the latent space.
+    classes_ : ndarray of shape (n_classes,)
+        The classes.
+    solution_ : Solution
+        Status, history and final point of the optimization.
+    n_iter_ : int
+        Number of iterations.
+    n_features_in_, feature_names_in_
+        Columns of the source.
+    n_target_features_in_, target_feature_names_in_
+        Columns of the target.
+
+    See Also
+    --------
+    ILSClassifier : The same with a nearest-neighbour rule in the latent space.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from ilspace import ILSTransformer
+    >>> rng = np.random.default_rng(0)
+    >>> y = np.repeat([0, 1], 20)
+    >>> X = rng.normal(size=(40, 5)) + 4 * y[:, None]
+    >>> Xt = X @ np.diag([1, 2, 1, 0.5, 1]) + 3
+    >>> ils = ILSTransformer(n_components=2).fit(X, y, Xt)
+    >>> ils.transform(Xt).shape, ils.transform(X, domain="source").shape
+    ((40, 2), (40, 2))
+    """
+
+    __metadata_request__partial_fit = {"Xt": True, "yt": True, "classes": True}
+
+    _parameter_constraints = {
+        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "objective": [ObjectiveSettings, None],
+        "init": [StrOptions({"auto", *INITS}), "array-like", tuple],
+        "solver": [StrOptions({*SOLVERS, *STOCHASTIC_SOLVERS})],
+        "batch_size": [Interval(Integral, 2, None, closed="left")],
+        "max_iter": [Interval(Integral, 0, None, closed="left")],
+        "tol": [Interval(Real, 0, None, closed="left")],
+        "random_state": ["random_state", np.random.Generator],
+        "verbose": ["verbose"],
+        "callback": [callable, None],
+    }
+
+    _schema = {
+        "classes_": ArrayOf(
+            ("c",),
+            kinds="biufUO",
+            check=Check("be two or more labels, sorted and distinct", _are_classes),
+        ),
+        "map_": MAP,
+        "feature_names_in_": Optional(ArrayOf(("d0",), kinds="O", check=_ARE_STRINGS)),
+        "target_feature_names_in_": Optional(ArrayOf(("t",), kinds="O", check=_ARE_STRINGS)),
+        "_shares_features": Value(bool),
+        "_n_rows": Each(
+            Value(int), "n", check=Check("be of one or two domains", lambda each: len(each) < 3)
+        ),
+        "_class_counts": Each(
+            ArrayOf(
+                ("c",), kinds="i", check=Check("not be negative", lambda each: (each >= 0).all())
+            ),
+            "n",
+        ),
+    }
+
+    map_: ILSMap
+    _n_rows: tuple[int, ...]
+    _class_counts: tuple[np.ndarray, ...]
+    _online: OnlineState
+
+    def __init__(
+        self,
+        n_components=None,
+        *,
+        objective=None,
+        init="auto",
+        solver="conjugate-gradient",
+        batch_size=512,
+        max_iter=200,
+        tol=1e-3,
+        random_state=None,
+        verbose=0,
+        callback=None,
+    ):
+        self.n_components = n_components
+        self.objective = objective
+        self.init = init
+        self.solver = solver
+        self.batch_size = batch_size
+        self.max_iter = max_iter
+        self.tol = tol
+        self.random_state = random_state
+        self.verbose = verbose
+        self.callback = callback
+
+    @classmethod
+    def as_in_paper(cls, n_components=20, *, objective=None, **parameters):
+        """Make an estimator with the paper's objective to the letter.
+
+        All similar pairs and as many random dissimilar ones, slacks of weight 1, metric
+        regulariser of weight 1, no anchors, on the product manifold with the polar retraction.
+        The initial projections, and for different columns the vote, remain ours: the paper names
+        none that work. Minimised to convergence this objective loses target accuracy, so it stops,
+        by a rule that sees no labels, at the first relative decrease below 1.5 %.
+
+        Parameters
+        ----------
+        n_components : int, default=20
+            Dimension of the latent space.
+        objective : ObjectiveSettings, default=None
+            ``ObjectiveSettings.as_in_paper()`` by default.
+        **parameters
+            Any other parameters of the class; they take precedence.
+
+        Returns
+        -------
+        estimator
+            Not fitted.
+        """
+        preset = {
+            "objective": ObjectiveSettings.as_in_paper() if objective is None else objective,
+            "solver": "steepest-descent",
+            "tol": 0.015,
+        }
+        return cls(n_components, **(preset | parameters))
+
+    def __sklearn_tags__(self):
+        """Say what the common checks may expect."""
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+    def __sklearn_is_fitted__(self):
+        """Tell a finished fit from one that raised half-way."""
+        return hasattr(self, "solution_")
+
+    # -- fit -------------------------------------------------------------------------------------
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def fit(self, X, y=None, Xt=None, yt=None, *, sample_domain=None, sample_weight=None):
+        """Learn the latent space.
+
+        Parameters
+        ----------
+        X : array-like, sparse matrix or Dask collection of shape (n, n_features)
+            Source rows; or rows of both domains, told apart by `sample_domain`. Rows in a Dask
+            array or dataframe stay where they are.
+        y : array-like or Dask collection of shape (n,)
+            Their labels.
+        Xt : array-like, sparse matrix or Dask collection of shape (nt, n_target_features), optional
+            Target rows. Without, a metric is learned on one domain.
+        yt : array-like of shape (nt,), optional
+            Labels of the target rows; None, NaN or -1 mark those without.
+        sample_domain : array-like of shape (n,), optional
+            Positive for source rows of X, negative for target rows.
+        sample_weight : array-like of shape (n,) or (n + nt,), optional
+            Weights of the rows of X, or of X and then Xt. With all pairs a row of weight 2
+            counts as two rows; a sampled pair weighs the product of its rows' weights.
+
+        Returns
+        -------
+        self
+            Fitted.
+
+        Notes
+        -----
+        In cross-validation give both domains in X with `sample_domain`, and turn scikit-learn's
+        metadata routing on, so that scoring is told the domain of each row too. ``Xt=`` works as
+        well, but then the folds are source rows, which `score` takes for target rows unless it is
+        given ``domain="source"``; and an `Xt` as long as X is cut into folds like X.
+        """
+        # a fit that fails half-way must not leave a model made of two
+        self.__dict__.pop("solution_", None)
+        self.__dict__.pop("_online", None)
+        domains = self._check_domains(
+            X, y, Xt, yt, sample_domain=sample_domain, sample_weight=sample_weight
+        )
+        if isinstance(domains, DaskDomains):
+            self._check_supported_on_workers()
+        ils = fit_ils(domains, random_state=self.random_state, **self._method())
+        self._store(ils, domains)
+        self.solution_ = ils.solution  # the last, as it tells a finished fit
+        if self.max_iter:
+            _warn_unless_successful(ils.solution, type(self).__name__)
+        return self
+
+    @_fit_context(prefer_skip_nested_validation=True)
+    def partial_fit(self, X=None, y=None, Xt=None, yt=None, *, classes=None, sample_weight=None):
+        """Learn the latent space from one batch of the data after another.
+
+        The first batch decides the columns, the classes and the dimension of the latent space; it
+        should have as many rows as that is wide, or more. Later batches may bring rows of either
+        domain or of both. Means and covariances become exactly those of all rows that have come.
+        Pairs are those of the batch and of the rows kept from earlier ones: a uniform sample
+        of at most 5,000 labelled rows of each domain, as many of each class and no fewer than two,
+        which also are the neighbours that a classifier looks at. A call takes steps of the
+        stochastic `solver` (``"adam"`` where a batch solver is chosen) until `tol` or `max_iter`
+        is reached; it works in all columns, whatever `objective.reduce` says. The axes of the
+        latent space turn as rows come. A batch that is refused, or interrupted, leaves the model
+        as it was.
+
+        A model that was fitted at once, or loaded from a file, has no rows to go on from: the next
+        batch is then the first one of a new model, with a warning.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features), optional
+            Source rows.
+        y : array-like of shape (n,), optional
+            Their labels.
+        Xt : array-like or sparse matrix of shape (nt, n_target_features), optional
+            Target rows. Where the first call has none, a metric is learned on one domain.
+        yt : array-like of shape (nt,), optional
+            Labels of the target rows; None, NaN or -1 mark those without.
+        classes : array-like of shape (n_classes,), optional
+            All classes that will come in any call. The first call needs them unless `y` has them
+            all; later ones do not.
+        sample_weight : array-like of shape (n,), (nt,) or (n + nt,), optional
+            Weights of the rows of X, or of X and then Xt.
+
+        Returns
+        -------
+        self
+            Fitted.
+        """
+        refuse_dask(
+            "partial_fit",
+            remedy="pass one block after another ({name}.partitions[0].compute() and so on), or "
+            "all of it to fit, which takes Dask collections",
+            X=X,
+            Xt=Xt,
+        )
+        before = self.__dict__.copy()
+        try:
+            self._update((X, y, Xt, yt), classes, sample_weight)
+        except BaseException:  # Ctrl-C too: all of a batch is learned, or nothing
+            self.__dict__ = before
+            raise
+        return self
+
+    def _update(self, given: tuple[Any, ...], classes, sample_weight) -> None:
+        before, rng = getattr(self, "_online", None), None
+        if before is None:
+            batch = first_batch(self, *given, classes=classes, sample_weight=sample_weight)
+            if hasattr(self, "solution_"):
+                warnings.warn(
+                    "partial_fit begins anew with this batch: the model was fitted at once or "
+                    "loaded from a file, which leaves no rows to go on from. Make a new estimator "
+                    "if that is meant.",
+                    UserWarning,
+                    stacklevel=4,  # the caller of partial_fit, which is wrapped
+                )
+            rng = as_generator(self.random_state)
+            self._remember_columns(batch)
+        else:
+            known = tuple(each.reservoir.X for each in before.seen)
+            more = {"classes": classes, "sample_weight": sample_weight}
+            batch = next_batch(self, *given, **more, references=known)
+        ils, kept, online = update_ils(batch, before, rng=rng, **self._method())
+        self._store(ils, kept, columns=False)
+        self._online = online
+        self.solution_ = ils.solution
+
+    def _method(self) -> dict[str, Any]:
+        """What :func:`~ilspace.ils.fit_ils` is told of the parameters."""
+        names = ("n_components", "objective", "init", "solver", "batch_size", "max_iter", "tol")
+        chosen = {name: getattr(self, name) for name in (*names, "verbose", "callback")}
+        return chosen | {"name": type(self).__name__}
+
+    def _check_supported_on_workers(self) -> None:
+        """Refuse settings that need all rows in one place."""
+        pairs = (self.objective or ObjectiveSettings()).pairs
+        refused = {
+            'pairs="sampled"': (pairs == "sampled", 'use pairs="all"'),
+            'init="pls"': (
+                isinstance(self.init, str) and self.init == "pls",
+                'use init="target-pca"',
+            ),
+            f'solver="{self.solver}"': (
+                self.solver in STOCHASTIC_SOLVERS,
+                'use solver="conjugate-gradient"',
+            ),
+        }
+        for name, (met, remedy) in refused.items():
+            if met:
+                refuse_in_one_place(name, remedy)
+
+    def _store(self, ils: ILSMap, domains: Domains, *, columns: bool = True) -> None:
+        """Keep what was learned, but for `solution_`."""
+        if columns:
+            self._remember_columns(domains)
+        self._n_rows = tuple(domain.n_rows for domain in domains.all)
+        self._class_counts = tuple(
+            domain.class_counts(len(self.classes_)) for domain in domains.all
+        )
+        self._set_map(ils)
+
+    def _set_map(self, ils: ILSMap) -> None:
+        """Set the attributes that describe the maps."""
+        self.map_ = ils
+        self.source_projection_, self.target_projection_ = ils.projections[0], ils.projections[-1]
+        self.source_mean_, self.target_mean_ = ils.means[0], ils.means[-1]
+        self.source_scale_, self.target_scale_ = ils.scales[0], ils.scales[-1]
+        self.metric_, self.sharpness_ = ils.metric, ils.sharpness
+        self.n_components_ = self._n_features_out = ils.n_components
+        self.n_iter_ = ils.solution.n_iter
+
+    # -- after fit -------------------------------------------------------------------------------
+
+    def transform(self, X, domain="target", *, sample_domain=None, allow_source=False):
+        """Send rows to the latent space, where Euclidean distance is the learned one.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features)
+            Rows of one domain, seen at fit or not.
+        domain : {"target", "source"}, default="target"
+            Which one.
+        sample_domain : array-like of shape (n,), optional
+            Positive for source rows, negative for target rows; each row then goes through the
+            projection of its own domain.
+        allow_source : bool, default=False
+            Accepted for pipelines that pass it; source rows are always allowed.
+
+        Returns
+        -------
+        array of shape (n, n_components_)
+            The rows in the latent space. Of a Dask collection a Dask array, block by block, of
+            which nothing is computed yet.
+        """
+        check_is_fitted(self)
+        where = (domain, sample_domain, allow_source)
+        return self._on_rows(latent_of, X, *where, width=self._n_features_out)
+
+    def _latent(self, X, position: Position) -> Array:
+        return self.map_.transform(X, position)
+
+    def fit_transform(self, X, y=None, Xt=None, yt=None, *, sample_domain=None, **fit_parameters):
+        """Fit, then send the rows of X to the latent space, each through its own projection.
+
+        Parameters
+        ----------
+        X, y, Xt, yt : array-like
+            As for :meth:`fit`.
+        sample_domain : array-like of shape (n,), optional
+            As for :meth:`fit`.
+        **fit_parameters
+            What else :meth:`fit` takes, such as `sample_weight`.
+
+        Returns
+        -------
+        array of shape (n, n_components_)
+            The rows of X: source rows, unless `sample_domain` says otherwise.
+        """
+        self.fit(X, y, Xt, yt, sample_domain=sample_domain, **fit_parameters)
+        return self.transform(X, "source", sample_domain=sample_domain, allow_source=True)
+
+    # -- the learned metric, under the names that metric-learn gave them -------------------------
+
+    def get_mahalanobis_matrix(self, domain="target"):
+        """Learned metric in the columns of one domain.
+
+        Parameters
+        ----------
+        domain : {"target", "source"}, default="target"
+            Which one.
+
+        Returns
+        -------
+        array of shape (n_features, n_features)
+            Positive semi-definite, of rank `n_components_`.
+        """
+        check_is_fitted(self)
+        check_domain(domain)
+        mapping = self.map_.maps[0 if domain == "source" else -1]
+        return mapping @ mapping.mT
+
+    def pair_distance(self, pairs, domain="target"):
+        """Learned distance between the two rows of each pair.
+
+        Parameters
+        ----------
+        pairs : array-like of shape (n_pairs, 2, n_features)
+            Pairs of rows of one domain.
+        domain : {"target", "source"}, default="target"
+            Which one.
+
+        Returns
+        -------
+        array of shape (n_pairs,)
+            Distances, not squared.
+        """
+        return latent_distance(self, pairs, domain)
+
+    # -- on disk ---------------------------------------------------------------------------------
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a file that :func:`ilspace.load` reads.
+
+        The file is a safetensors file, with what are no arrays as JSON in its metadata. It holds
+        the parameters and what `fit` learned, bit for bit; not `callback`, nor a `random_state`
+        that is a generator (both load as None), nor what `set_output` and the metadata requests
+        were told. Tensors of other libraries are saved, and load, as NumPy arrays. The file is
+        written whole or not at all: a previous one stays until the new one is complete.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where; the folder must exist, and a file that is there is replaced.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        """
+        save_estimator(self, path, training=training_record(self))
+
+    def _restored(self) -> None:
+        """Complete the attributes that a file gave, and refuse those that do not agree."""
+        settings = self.objective or ObjectiveSettings()
+        settings.checked(stochastic=self.solver in STOCHASTIC_SOLVERS)
+        self._set_map(self.map_)
+        self.solution_ = self.map_.solution
+        self.n_features_in_ = len(self.source_mean_)
+        self.n_target_features_in_ = len(self.target_mean_)
+        names = self.target_feature_names_in_
+        if names is not None and len(names) != self.n_target_features_in_:
+            raise ModelFileError(
+                f"it names {len(names)} columns of the target and maps {self.n_target_features_in_}"
+            )
+        if self._shares_features and self.n_features_in_ != self.n_target_features_in_:
+            raise ModelFileError(
+                "its domains should share their columns and have "
+                f"{self.n_features_in_} and {self.n_target_features_in_}"
+            )
+        for n_rows, counts in zip(self._n_rows, self._class_counts, strict=True):
+            if sum(counts.tolist()) > n_rows:
+                raise ModelFileError(f"it counts more rows in its classes than its {n_rows} rows")
+        for name in ("feature_names_in_", "target_feature_names_in_"):
+            if getattr(self, name) is None:
+                delattr(self, name)
+
+
+def _warn_unless_successful(solution: Solution, name: str) -> None:
+    """Warn, whatever the verbosity, if an optimization did not end where it should."""
+    if solution.status.is_success:
+        return
+    warnings.warn(
+        f"{name} stopped after {solution.n_iter} iterations: {solution.status.value} "
+        f"(status {solution.status.name}); {_REMEDIES[solution.status]}.",
+        ConvergenceWarning,
+        stacklevel=4,  # the caller of fit: fit itself is wrapped
+    )

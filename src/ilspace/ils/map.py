@@ -1,0 +1,229 @@
+"""What the method learns: one affine map per domain to a common latent space."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ilspace._typing import Array
+from ilspace.backend import array_namespace, is_foreign, like, spectral_map, to_numpy
+from ilspace.ils.problem import ILSProblem
+from ilspace.optimizers import Progress, Solution, Status
+from ilspace.storage.schema import (
+    NOT_EMPTY,
+    POSITIVE,
+    ArrayOf,
+    Check,
+    Choice,
+    Columns,
+    Each,
+    Record,
+    Value,
+)
+
+
+@dataclass(frozen=True)
+class ILSMap:
+    r"""Maps of all domains to the invariant latent space.
+
+    A row x of domain i is sent to :math:`s_i M^{1/2}W_i^\top(x - \mu_i)`, so that Euclidean
+    distance there is the learned one.
+
+    Attributes
+    ----------
+    means : tuple of array of shape (d,)
+        Mean :math:`\mu_i` of each domain; the sources, then the target.
+    projections : tuple of array of shape (d, p)
+        Projection :math:`W_i` of each domain.
+    scales : tuple of float
+        Factor :math:`s_i` of the centred rows of each domain.
+    metric : array of shape (p, p)
+        Mahalanobis metric M of the latent space.
+    sharpness : float
+        Sharpness :math:`\beta` of the loss that was minimised.
+    solution : Solution
+        The solution of the optimization, in the floating type of the computation.
+    maps : tuple of array of shape (d, p)
+        :math:`s_iW_iM^{1/2}`.
+    """
+
+    means: tuple[Array, ...]
+    projections: tuple[Array, ...]
+    scales: tuple[float, ...]
+    metric: Array
+    sharpness: float
+    solution: Solution
+    maps: tuple[Array, ...]
+
+    @classmethod
+    def from_solution(cls, problem: ILSProblem, solution: Solution, dtype: Any) -> ILSMap:
+        """Make the maps of a solution.
+
+        Parameters
+        ----------
+        problem : ILSProblem
+            What was solved.
+        solution : Solution
+            Where a solver ended, in the coordinates of the problem.
+        dtype : data type
+            Floating type of the maps.
+
+        Returns
+        -------
+        ILSMap
+            With projections of rows.
+        """
+        solution = problem.lifted(solution)
+        n = len(problem.spaces)
+        projections, metric = solution.point[:n], solution.point[n]
+        root = spectral_map(metric, array_namespace(metric).sqrt)
+        return cls(
+            tuple(as_dtype(space.mean, dtype) for space in problem.spaces),
+            tuple(as_dtype(each, dtype) for each in projections),
+            problem.scales,
+            as_dtype(metric, dtype),
+            problem.hinge.sharpness,
+            solution,
+            tuple(
+                as_dtype(scale * each @ root, dtype)
+                for scale, each in zip(problem.scales, projections, strict=True)
+            ),
+        )
+
+    @property
+    def n_components(self) -> int:
+        """Dimension p of the latent space."""
+        return self.metric.shape[0]
+
+    def transform(self, X: Any, domain: int | np.ndarray = -1) -> Array:
+        """Send rows to the latent space.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            Rows; not checked.
+        domain : int or ndarray of int, shape (n,), default=-1
+            Index of their domain, -1 for the last, which is the target; or one per row.
+
+        Returns
+        -------
+        array of shape (n, p)
+            In the floating type of the rows.
+        """
+        return to_latent(X, self.means, self.maps, domain)
+
+
+def to_latent(
+    X: Any, means: tuple[Array, ...], maps: tuple[Array, ...], domain: int | np.ndarray
+) -> Array:
+    """Centre rows and map them, each by the mean and the map of its domain.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+        Rows; not checked. Rows of another library are moved to that of the maps.
+    means : tuple of array of shape (d,)
+        One per domain.
+    maps : tuple of array of shape (d, p)
+        One per domain.
+    domain : int or ndarray of int, shape (n,)
+        Index of the domain of all rows, or one per row.
+
+    Returns
+    -------
+    array of shape (n, p)
+        In the floating type of the rows.
+    """
+    X = _moved(X, maps[-1])
+    first, *others = [domain] if np.ndim(domain) == 0 else np.unique(domain).tolist() or [-1]
+    latent = _mapped(X, means[first], maps[first])
+    for position in others:
+        other = _mapped(X, means[position], maps[position])
+        chosen = like(np.asarray(domain) == position, latent)[:, None]
+        latent = array_namespace(latent).where(chosen, other, latent)
+    return as_dtype(latent, X.dtype)
+
+
+def as_dtype(array: Array, dtype: Any) -> Array:
+    """Convert an array to another floating type, without a copy where it has that type.
+
+    Parameters
+    ----------
+    array : array
+        Of any shape.
+    dtype : data type
+        The type.
+
+    Returns
+    -------
+    array
+        The same values.
+    """
+    return array_namespace(array).astype(array, dtype, copy=False)
+
+
+def _moved(X: Any, reference: Array) -> Any:
+    """Rows in the library of the fitted arrays, if they come from another one."""
+    if is_foreign(X) == is_foreign(reference):
+        return X
+    return like(X.toarray() if sparse.issparse(X) else to_numpy(X), reference)
+
+
+def _mapped(rows: Any, mean: Array, mapping: Array) -> Array:
+    """Centre rows and map them; sparse ones stay sparse."""
+    if sparse.issparse(rows):
+        return rows @ mapping - mean @ mapping
+    # OpenBLAS now and then raises the invalid flag in a small single precision product of ordinary
+    # numbers, which is correct and raises none when computed again; the rows were checked before
+    with np.errstate(invalid="ignore"):
+        return array_namespace(mapping).matmul(rows - mean, mapping)
+
+
+# -- on disk -------------------------------------------------------------------------------------
+
+
+def _as_worked_in(ils: ILSMap) -> SimpleNamespace:
+    """The attributes of a map, projections and metric in the floating type that was worked in."""
+    n, (point, status, history) = len(ils.means), ils.solution
+    exact = {"projections": point[:n], "metric": point[n], "slacks": point[n + 1 :]}
+    return SimpleNamespace(**vars(ils) | exact, status=status, history=history)
+
+
+def _restored(
+    *, means, maps, scales, sharpness, projections, metric, slacks, status, history
+) -> ILSMap:
+    """A map, from what :func:`_as_worked_in` gave."""
+    dtype = maps[0].dtype
+    solution = Solution((*projections, metric, *slacks), status, history)
+    projections = tuple(as_dtype(each, dtype) for each in projections)
+    metric = as_dtype(metric, dtype)
+    return ILSMap(means, projections, scales, metric, sharpness, solution, maps)
+
+
+_MODERATE = Check(
+    "be of 32 or 64 bits and below 1e77, so that distances can be squared twice",
+    lambda array: array.dtype.itemsize >= 4 and float(np.abs(array).max(initial=0)) < 1e77,
+)
+
+MAP = Record(
+    _restored,
+    {
+        "means": Each(ArrayOf(("d#",), dtype="float", check=_MODERATE), "n", check=NOT_EMPTY),
+        "maps": Each(ArrayOf(("d#", "p"), dtype="float", check=_MODERATE), "n"),
+        "scales": Each(Value(float, check=POSITIVE), "n"),
+        "sharpness": Value(float, check=POSITIVE),
+        "projections": Each(ArrayOf(("d#", "p"), check=NOT_EMPTY), "n"),
+        "metric": ArrayOf(("p", "p"), check=NOT_EMPTY),
+        "slacks": Each(
+            ArrayOf(("k",)), check=Check("be one array or none", lambda each: len(each) < 2)
+        ),
+        "status": Choice(Status),
+        "history": Columns(Progress, check=NOT_EMPTY),
+    },
+    view=_as_worked_in,
+)
+"""What a file holds of a map: of `n` domains, with `d#` columns each, to `p` dimensions."""

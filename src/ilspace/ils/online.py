@@ -1,0 +1,388 @@
+"""Online learning from batches: what is kept between them, and the update by one batch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from ilspace._typing import Array, Manifold, Point
+from ilspace.backend import array_namespace, is_foreign
+from ilspace.domains import Domain, Domains, take_rows
+from ilspace.ils.fit import report_end, solve_ils, threads_for
+from ilspace.ils.map import ILSMap
+from ilspace.manifolds import Stiefel
+from ilspace.optimizers import STOCHASTIC_SOLVERS
+from ilspace.scale import Moments, RowSpace, moment_space, row_moments
+
+RESERVOIR = 5000
+"""Number of labelled rows kept per domain, equally many per class and two at least."""
+
+
+@dataclass(frozen=True)
+class Reservoir:
+    """Labelled rows of one domain, each class sampled uniformly.
+
+    Every row draws a random key, and the rows of a class with the smallest keys are kept: a
+    uniform sample without replacement, whatever the batches.
+
+    Attributes
+    ----------
+    X : array or sparse matrix of shape (n, d)
+        The rows.
+    codes : ndarray of shape (n,)
+        Their classes.
+    weights : ndarray of shape (n,)
+        Weight of the rows that each represents.
+    keys : ndarray of shape (n,)
+        Their keys, between 0 and 1.
+    """
+
+    X: Array
+    codes: np.ndarray
+    weights: np.ndarray
+    keys: np.ndarray
+
+    @classmethod
+    def of(cls, domain: Domain, rng: np.random.Generator) -> Reservoir:
+        """Keep the labelled rows of a batch.
+
+        Parameters
+        ----------
+        domain : Domain
+            The batch.
+        rng : Generator
+            Draws the keys.
+
+        Returns
+        -------
+        Reservoir
+            All its labelled rows.
+        """
+        keys = rng.random(domain.n_labelled)
+        rows = take_rows(domain.X, domain.labelled)
+        return cls(rows, domain.labelled_codes, domain.labelled_weights, keys)
+
+    def joined(self, other: Reservoir) -> Reservoir:
+        """The rows of both.
+
+        Parameters
+        ----------
+        other : Reservoir
+            Rows of the same columns, library and type.
+
+        Returns
+        -------
+        Reservoir
+            This one's rows first.
+        """
+        if sparse.issparse(self.X):
+            rows = sparse.vstack([self.X, other.X], format="csr")
+        else:
+            rows = array_namespace(self.X).concat([self.X, other.X], axis=0)
+        return Reservoir(
+            rows,
+            np.concatenate([self.codes, other.codes]),
+            np.concatenate([self.weights, other.weights]),
+            np.concatenate([self.keys, other.keys]),
+        )
+
+    def trimmed(self, most: int) -> Reservoir:
+        """Drop rows of classes with too many.
+
+        Parameters
+        ----------
+        most : int
+            Maximum number of rows per class.
+
+        Returns
+        -------
+        Reservoir
+            The total weight of each class is unchanged.
+        """
+        if np.max(np.bincount(self.codes), initial=0) <= most:
+            return self
+        order = np.lexsort([self.keys, self.codes])
+        starts = np.searchsorted(self.codes[order], self.codes[order])
+        kept = np.sort(order[np.arange(len(order)) - starts < most])
+        codes, weights = self.codes[kept], self.weights[kept]
+        before, after = np.bincount(self.codes, self.weights), np.bincount(codes, weights)
+        weights = weights * before[codes] / after[codes]
+        return Reservoir(take_rows(self.X, kept), codes, weights, self.keys[kept])
+
+
+@dataclass(frozen=True)
+class SeenDomain:
+    """What is kept of one domain.
+
+    Attributes
+    ----------
+    moments : Moments
+        Of all rows seen so far, labelled or not.
+    reservoir : Reservoir
+        A sample of the labelled ones.
+    """
+
+    moments: Moments
+    reservoir: Reservoir
+
+    @classmethod
+    def of(cls, domain: Domain, rng: np.random.Generator) -> SeenDomain:
+        """Summarise a batch of one domain.
+
+        Parameters
+        ----------
+        domain : Domain
+            The batch.
+        rng : Generator
+            Source of randomness.
+
+        Returns
+        -------
+        SeenDomain
+            To be joined with what was seen before.
+        """
+        rows = domain.X
+        if not is_foreign(rows):  # as everywhere, NumPy arrays are summed in double precision
+            rows = rows.astype(np.float64)
+        return cls(row_moments(rows, domain.weights), Reservoir.of(domain, rng))
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Shape of the covariance, which is all that is kept of unlabelled rows."""
+        return self.moments.covariance.shape
+
+    @property
+    def n_labelled(self) -> int:
+        """Number of labelled rows kept."""
+        return len(self.reservoir.codes)
+
+    def joined(self, other: SeenDomain) -> SeenDomain:
+        """The same with another batch.
+
+        Parameters
+        ----------
+        other : SeenDomain
+            The batch.
+
+        Returns
+        -------
+        SeenDomain
+            Of both.
+        """
+        return SeenDomain(
+            self.moments.merged(other.moments), self.reservoir.joined(other.reservoir)
+        )
+
+    def trimmed(self, n_classes: int) -> SeenDomain:
+        """The same, with the reservoir trimmed to its size.
+
+        Parameters
+        ----------
+        n_classes : int
+            Number of classes that share the reservoir.
+
+        Returns
+        -------
+        SeenDomain
+            With the same moments.
+        """
+        most = max(2, RESERVOIR // n_classes)
+        return SeenDomain(self.moments, self.reservoir.trimmed(most))
+
+
+@dataclass(frozen=True)
+class RunningDomain(Domain):
+    """Kept rows of a domain, with the moments of all rows seen so far.
+
+    Attributes
+    ----------
+    moments : Moments
+        Of all rows.
+    """
+
+    moments: Moments | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows seen so far."""
+        return self._moments.n_rows
+
+    def space(self, n_axes: int, *, reduce: bool, on_target_axes: bool) -> RowSpace:
+        """Mean and covariance of all rows, in the columns of the data.
+
+        Parameters
+        ----------
+        n_axes : int
+            Number of principal axes.
+        reduce, on_target_axes : bool
+            Ignored: later rows may lie outside the span of those seen so far.
+
+        Returns
+        -------
+        RowSpace
+            Without a basis.
+        """
+        return moment_space(self._moments, n_axes=n_axes)
+
+    @property
+    def _moments(self) -> Moments:
+        if self.moments is None:
+            raise TypeError("A running domain must have moments.")
+        return self.moments
+
+
+@dataclass(frozen=True)
+class OnlineState:
+    """What one update passes to the next.
+
+    Attributes
+    ----------
+    seen : tuple of SeenDomain
+        One per domain.
+    bases : tuple of array of shape (d, p)
+        Initial projections.
+    point : Point
+        Current projections and metric.
+    rng : Generator
+        Source of randomness.
+    """
+
+    seen: tuple[SeenDomain, ...]
+    bases: tuple[Array, ...]
+    point: Point
+    rng: np.random.Generator
+
+    def carried(self, manifold: Manifold, bases: tuple[Array, ...]) -> Point:
+        r"""Warm start: carry the point along when the initial bases it is anchored to change.
+
+        New rows change the principal axes. With R the rotation that brings the old basis of the
+        target closest to the new one, a projection W becomes :math:`WR + (W_0' - W_0R)`,
+        projected onto the manifold, and the metric :math:`R^\top MR`: both rotate with the basis,
+        and W keeps its offset from it.
+
+        Parameters
+        ----------
+        manifold : Manifold
+            Where the points live.
+        bases : tuple of array of shape (d, p)
+            The new initial projections.
+
+        Returns
+        -------
+        tuple of array
+            A point near the new bases.
+        """
+        n, p = len(bases), bases[-1].shape[1]
+        turn = Stiefel(p, p).project(self.bases[-1].mT @ bases[-1])
+        projections = (
+            each @ turn + (new - old @ turn)
+            for each, old, new in zip(self.point[:n], self.bases, bases, strict=True)
+        )
+        return manifold.project((*projections, turn.mT @ self.point[n] @ turn))
+
+
+def update_ils(
+    batch: Domains,
+    before: OnlineState | None = None,
+    *,
+    rng: np.random.Generator | None = None,
+    n_components: int | None = None,
+    solver: str = "adam",
+    verbose: int = 0,
+    name: str = "update_ils",
+    **settings: Any,
+) -> tuple[ILSMap, Domains, OnlineState]:
+    """Learn from one more batch.
+
+    Parameters
+    ----------
+    batch : Domains
+        Checked input. The first batch determines columns and classes; in a later one a source or
+        the target may be None.
+    before : OnlineState, optional
+        State after the previous batch; None for the first.
+    rng : Generator, optional
+        Source of randomness of the first batch.
+    n_components : int, optional
+        Dimension of the latent space, determined by the first batch.
+    solver : str, default="adam"
+        A stochastic solver; the others are replaced by the default.
+    verbose : int, default=0
+        Lines on standard error.
+    name : str, default="update_ils"
+        Prefix of these lines.
+    **settings
+        Other parameters of :func:`~ilspace.ils.fit_ils`.
+
+    Returns
+    -------
+    ils : ILSMap
+        What was learned.
+    kept : Domains
+        The labelled rows that are kept, with the counts of all rows.
+    state : OnlineState
+        For the next batch.
+    """
+    solver = solver if solver in STOCHASTIC_SOLVERS else "adam"
+    if before is None:
+        rng, carry = rng or np.random.default_rng(), None
+        seen = tuple(SeenDomain.of(each, rng) for each in batch.all)
+    else:
+        rng, carry, n_components = before.rng, before.carried, before.bases[0].shape[1]
+        given = (*batch.sources, batch.target)
+        seen = tuple(
+            old if new is None else old.joined(SeenDomain.of(new, rng))
+            for old, new in zip(before.seen, given, strict=False)
+        )
+    with threads_for(seen):
+        domains = kept_domains(batch, seen)
+        problem, solution = solve_ils(
+            domains,
+            n_components=n_components,
+            solver=solver,
+            rng=rng,
+            verbose=verbose,
+            name=name,
+            carry=carry,
+            **settings,
+        )
+        report_end(solution, verbose, name)
+        seen = tuple(each.trimmed(len(batch.classes)) for each in seen)
+        ils = ILSMap.from_solution(problem, solution, domains.sources[0].dtype)
+    state = OnlineState(seen, problem.bases, solution.point, rng)
+    return ils, kept_domains(batch, seen), state
+
+
+def kept_domains(batch: Domains, seen: tuple[SeenDomain, ...]) -> Domains:
+    """Kept rows as domains in which every row has a label.
+
+    Parameters
+    ----------
+    batch : Domains
+        For the classes and the number of sources.
+    seen : tuple of SeenDomain
+        What is kept of each domain.
+
+    Returns
+    -------
+    Domains
+        The largest weight is 1: a kept row represents others of its class, not equal rows, which
+        a weight above 1 would mean. None where all weights are equal.
+    """
+    weights = np.concatenate([each.reservoir.weights for each in seen])
+    top = np.max(weights)
+    equal = bool(np.all(weights == top))
+    running = tuple(
+        RunningDomain(
+            each.reservoir.X,
+            each.reservoir.codes,
+            None if equal else each.reservoir.weights / top,
+            moments=each.moments,
+        )
+        for each in seen
+    )
+    n = len(batch.sources)
+    return replace(batch, sources=running[:n], target=running[n] if len(running) > n else None)

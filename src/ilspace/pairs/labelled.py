@@ -1,0 +1,257 @@
+"""The labelled rows of all domains, and losses summed over their pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+
+import array_api_compat
+import numpy as np
+
+from ilspace._typing import Array, Hinge, PairLoss, Pairs
+from ilspace.backend import array_namespace, is_foreign, like, to_numpy
+from ilspace.pairs.minibatch import BalancedBatches
+from ilspace.pairs.sampled import SampledPairs, sample_pairs
+from ilspace.pairs.statistics import PairStatistics, pair_statistics
+from ilspace.pairs.tiles import AllPairs
+
+_LARGE_TILE = 4096
+"""Tile size for libraries with a high overhead per call: the distances take 128 MiB."""
+
+_WIDEST_FUSED = 190
+"""Most dimensions of the fused kernel: beyond, it computes distances several times, and an H200 is
+as fast with tiles."""
+
+
+@dataclass(frozen=True)
+class RowPairs:
+    """A loss summed over pairs of labelled rows, which it owns.
+
+    Attributes
+    ----------
+    rows : tuple of array of shape (n, k)
+        Labelled rows of each domain, in coordinates.
+    pairs : Pairs
+        Which pairs of ``concat(rows)`` are compared.
+    hinge : Hinge
+        Loss of a margin violation.
+    """
+
+    rows: tuple[Array, ...]
+    pairs: Pairs
+    hinge: Hinge
+
+    def __call__(
+        self, projections: Sequence[Array], metric: Array, log_slack: Array | None = None
+    ) -> PairLoss:
+        """Sum the loss over all pairs.
+
+        Parameters
+        ----------
+        projections : sequence of array of shape (k, p)
+            One per domain.
+        metric : array of shape (p, p)
+            M.
+        log_slack : array of shape (n_pairs,), optional
+            Logarithms of the slacks, one per pair.
+
+        Returns
+        -------
+        PairLoss
+            The sum and its gradients.
+        """
+        xp = array_namespace(metric)
+        slack = None if log_slack is None else xp.exp(log_slack)
+        latents = [rows @ each for rows, each in zip(self.rows, projections, strict=True)]
+        latent = latents[0] if len(latents) == 1 else xp.concat(latents, axis=0)
+        total = self.pairs.sum(self.hinge, latent, metric, slack)
+        gradients, start = [], 0
+        for rows in self.rows:
+            stop = start + rows.shape[0]
+            gradients.append(rows.mT @ total.latent_gradient[start:stop, :])
+            start = stop
+        slack_gradient = None if slack is None else total.slack_gradient * slack
+        return PairLoss(total.value, gradients, total.metric_gradient, slack_gradient)
+
+
+@dataclass(frozen=True)
+class LabelledRows:
+    """Labelled rows of all domains, in the coordinates of the optimization.
+
+    Attributes
+    ----------
+    rows : tuple of array of shape (n, k)
+        Rows of each domain: owned copies, scaled in place.
+    codes : ndarray of shape (m,)
+        Classes of all rows, domain by domain, from 0.
+    weights : ndarray of shape (m,) or None
+        Their weights; None where they are equal.
+    """
+
+    rows: tuple[Array, ...]
+    codes: np.ndarray
+    weights: np.ndarray | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Number of labelled rows of all domains."""
+        return len(self.codes)
+
+    def statistics(self, maps: Sequence[Array]) -> PairStatistics:
+        """Statistics of all pairs of the mapped rows.
+
+        Parameters
+        ----------
+        maps : sequence of array of shape (k, p)
+            One per domain.
+
+        Returns
+        -------
+        PairStatistics
+            Over the rows of all domains together.
+        """
+        latent = [to_numpy(rows @ each) for rows, each in zip(self.rows, maps, strict=True)]
+        return pair_statistics(np.concatenate(latent), self.codes, self.weights)
+
+    def scaled(self, scales: Sequence[float]) -> LabelledRows:
+        """Multiply the rows of each domain, in place: a second copy might not fit into memory.
+
+        Parameters
+        ----------
+        scales : sequence of float
+            One factor per domain.
+
+        Returns
+        -------
+        LabelledRows
+            Itself.
+        """
+        for rows, scale in zip(self.rows, scales, strict=True):
+            rows *= scale
+        return self
+
+    def all_pairs(self, hinge: Hinge, *, n_components: int = 1) -> RowPairs:
+        """Compare every row with every other; similar and dissimilar pairs are balanced.
+
+        Parameters
+        ----------
+        hinge : Hinge
+            Loss of a margin violation.
+        n_components : int, default=1
+            Dimension of the latent space, by which a GPU kernel is chosen.
+
+        Returns
+        -------
+        RowPairs
+            A term of an objective.
+        """
+        engine = all_pairs(
+            self.codes, self.weights, reference=self.rows[0], n_components=n_components
+        )
+        return RowPairs(self.rows, engine, hinge)
+
+    def sampled_pairs(self, hinge: Hinge, rng: np.random.Generator) -> RowPairs:
+        """Compare all similar pairs, and as many dissimilar ones drawn at random.
+
+        Parameters
+        ----------
+        hinge : Hinge
+            Loss of a margin violation.
+        rng : Generator
+            Draws the pairs.
+
+        Returns
+        -------
+        RowPairs
+            A term of an objective.
+        """
+        listed = sample_pairs(self.codes, rng)
+        engine = SampledPairs(*listed, self.weights, n_rows=self.n_rows, reference=self.rows[0])
+        return RowPairs(self.rows, engine, hinge)
+
+    def mini_batches(
+        self, hinge: Hinge, batch_size: int, rng: np.random.Generator
+    ) -> Iterator[RowPairs]:
+        """Yield the loss over the pairs of one mini-batch after another, without end.
+
+        Parameters
+        ----------
+        hinge : Hinge
+            Loss of a margin violation.
+        batch_size : int
+            Rows per mini-batch.
+        rng : Generator
+            Draws them.
+
+        Yields
+        ------
+        RowPairs
+            Nearly unbiased estimates of :meth:`all_pairs`.
+        """
+        sizes = [rows.shape[0] for rows in self.rows]
+        owners = np.repeat(np.arange(len(sizes)), sizes)
+        sampler = BalancedBatches(self.codes, owners, batch_size=batch_size)
+        starts = np.cumsum(sizes) - sizes
+        ends = np.cumsum(np.bincount(sampler.groups, minlength=len(sizes)))[:-1]
+        reference, engine = self.rows[0], None
+        for drawn in sampler.draw(rng):
+            if engine is None or self.weights is not None:
+                weights = self._batch_weights(sampler, drawn)
+                engine = all_pairs(sampler.codes, weights, reference=reference)
+            xp = array_namespace(reference)
+            batch = tuple(
+                xp.take(rows, like(chosen - start, reference), axis=0)
+                for rows, chosen, start in zip(
+                    self.rows, np.split(drawn, ends), starts, strict=True
+                )
+            )
+            yield RowPairs(batch, engine, hinge)
+
+    def _batch_weights(self, sampler: BalancedBatches, drawn: np.ndarray) -> np.ndarray | None:
+        if self.weights is None:
+            return sampler.weights
+        own = self.weights[drawn] / np.max(self.weights)
+        return own if sampler.weights is None else own * sampler.weights
+
+
+def all_pairs(
+    codes: np.ndarray,
+    weights: np.ndarray | None = None,
+    *,
+    reference: Array,
+    n_components: int = 1,
+) -> Pairs:
+    """Make the engine that sums over all pairs of labelled rows, chosen by array library.
+
+    Parameters
+    ----------
+    codes : ndarray of shape (n,)
+        Class of each labelled row, from 0.
+    weights : ndarray of shape (n,), optional
+        Weight of each row.
+    reference : array
+        Library, device and floating type to work in.
+    n_components : int, default=1
+        Dimension of the latent space, if it may be large.
+
+    Returns
+    -------
+    Pairs
+        In tiles; fused into one pass for single precision on an NVIDIA GPU, where Triton is
+        installed and the latent space is not too wide.
+    """
+    fused = _is_single_on_gpu(reference) and n_components <= _WIDEST_FUSED
+    if fused and find_spec("triton") is not None:
+        from ilspace.pairs.flash import FlashPairs
+
+        return FlashPairs(codes, weights, reference=reference)
+    if is_foreign(reference):
+        return AllPairs(codes, weights, reference=reference, tile=_LARGE_TILE)
+    return AllPairs(codes, weights, reference=reference)
+
+
+def _is_single_on_gpu(reference: Array) -> bool:
+    if not array_api_compat.is_torch_array(reference) or not reference.is_cuda:
+        return False
+    return str(reference.dtype) == "torch.float32"
