@@ -22,7 +22,7 @@ from ilspace.estimators import ILSClassifier
 from ilspace.estimators.persistence import Fitted, loadable, save_estimator, training_record
 from ilspace.selection import LabelFreeSearch, default_grid
 from ilspace.selection.calibration import fitting_exponent, raised
-from ilspace.selection.holding_out import hold_out
+from ilspace.selection.hold_out import hold_out
 from ilspace.storage import ModelFileError
 from ilspace.storage.schema import (
     NOT_EMPTY,
