@@ -17,9 +17,8 @@ from ilspace.tables.classifier import Step, TableClassifier
 from ilspace.tables.diagnosis import Diagnosis, diagnose
 from ilspace.tables.errors import TableError, as_table_errors
 from ilspace.tables.labels import take_source_labels, take_target_labels
-from ilspace.tables.partitioned import PartitionedTable
-from ilspace.tables.partitioned_work import fit_whole
-from ilspace.tables.prediction import with_given
+from ilspace.tables.partitioned import PartitionedTable, fit_whole
+from ilspace.tables.prediction import new_rows, with_given
 from ilspace.tables.reading import STANDARD_INPUT, read_table
 
 if TYPE_CHECKING:
@@ -94,9 +93,7 @@ class Adaptation:
     @property
     def predicted(self) -> pd.DataFrame:
         """What is said of the rows that had no label; of all, if each had one."""
-        if "given" not in self.labelled or self.labelled["given"].all():
-            return self.labelled
-        return self.labelled[~self.labelled["given"]]
+        return new_rows(self.labelled)
 
 
 def adapt_files(

@@ -18,8 +18,8 @@ import numpy as np
 
 from ilspace.selection.grid import with_settings
 from ilspace.tables.errors import TableError
-from ilspace.tables.partitioned_work import label_partitions
-from ilspace.tables.prediction import doubt_shares, predictions_table
+from ilspace.tables.partitioned import label_partitions
+from ilspace.tables.prediction import csv_lines, doubt_shares
 from ilspace.tables.report import report_page
 from ilspace.tables.result_files import MODEL, PREDICTIONS, REPORT, SUMMARY
 
@@ -158,14 +158,12 @@ def write_outputs(
 def _write_predictions(
     adaptation: Adaptation, path: Path, on_count: Callable[[int, int], object] | None
 ) -> None:
-    model = adaptation.model
-    if adaptation.whole is None:
-        table = predictions_table(adaptation.target, adaptation.labelled, model.plan_.ids)
-        table.to_csv(path, index=False, float_format="%.6g")
-        return
+    model, given = adaptation.model, adaptation.yt is not None
     with path.open("w", encoding="utf-8", newline="") as output:
-        given = adaptation.yt is not None
-        label_partitions(model, adaptation.whole, output=output, given=given, on_count=on_count)
+        if adaptation.whole is None:
+            output.write(csv_lines(adaptation.target, adaptation.labelled, model.plan_.ids))
+        else:
+            label_partitions(model, adaptation.whole, output=output, given=given, on_count=on_count)
 
 
 def check_folder(folder: Path, *, force: bool) -> None:
