@@ -210,23 +210,17 @@ def adapt_files(
             "Settings were chosen by fits that had all target labels; the comparison hides labels "
             "only from fits with the chosen one."
         )
-    said = (
-        *notes,
-        *(
-            dict.fromkeys(
-                " ".join(str(each.message).split())
-                for each in caught
-                if not issubclass(each.category, _FOR_DEVELOPERS)
-            )
-        ),
+    notes += dict.fromkeys(
+        " ".join(str(each.message).split())
+        for each in caught
+        if not issubclass(each.category, _FOR_DEVELOPERS)
     )
-    seconds = time.perf_counter() - start
     inputs = {"source": str(source), "target": str(target), "label": label, "seed": seed}
     inputs |= {"select": select, "scaling": scaling, "columns": matching}
     inputs |= {"id": list(ids), "ignore": list(ignored), "components": n_components}
-    return Adaptation(
-        model, source_table, target_table, y, yt, labelled, diagnosis, said, seconds, inputs, whole
-    )
+    tables = source_table, target_table, y, yt, labelled
+    seconds = time.perf_counter() - start
+    return Adaptation(model, *tables, diagnosis, tuple(notes), seconds, inputs, whole)
 
 
 def _cautions(model: TableClassifier, y: np.ndarray) -> list[str]:

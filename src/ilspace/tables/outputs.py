@@ -64,8 +64,8 @@ def summary_of(adaptation: Adaptation) -> dict[str, Any]:
         "held_out_source_accuracy": model.holdout_score_,
         "trusted": {
             "share": float(adaptation.predicted["trusted"].mean()),
-            "least_probability": _finite(model.trust_.confidence),
-            "largest_distance": _finite(model.trust_.distance),
+            "least_probability": _plain(model.trust_.confidence),
+            "largest_distance": _plain(model.trust_.distance),
             "doubts": doubt_shares(adaptation.predicted["doubts"]),
             "accuracy_asked_for": model.trust,
         },
@@ -94,10 +94,6 @@ def summary_of(adaptation: Adaptation) -> dict[str, Any]:
         | {"python": platform.python_version()},
         "files": [PREDICTIONS, MODEL, REPORT, SUMMARY],
     }
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
 
 
 def _selection(model: TableClassifier) -> dict[str, Any] | None:
