@@ -13,8 +13,7 @@ from ilspace.tables.columns import plan_columns
 from ilspace.tables.encoding import fit_encoder
 from ilspace.tables.job import adapt_files
 from ilspace.tables.outputs import write_outputs
-from ilspace.tables.partitioned import PartitionedTable, read_partition
-from ilspace.tables.partitioned_work import encoder_of_all
+from ilspace.tables.partitioned import PartitionedTable, encoder_of_all, read_partition
 
 dask = pytest.importorskip("dask")
 pytest.importorskip("dask.array")

@@ -17,6 +17,19 @@ _INTERRUPTED = 130
 _interruptions: list[int] = []
 
 
+def explain(error: ImportError, what: str) -> str:
+    """Turn a failed import into one sentence that says how to go on.
+
+    A module of our own that is missing is a mistake of ours, and is raised again.
+    """
+    if (error.name or "").partition(".")[0] == "ilspace":
+        raise error
+    if 'pip install "' in str(error):  # said already, where it was met
+        return str(error)
+    missing = (error.name or str(error)).partition(".")[0]
+    return f'{what} needs {missing}, which is not installed: pip install "ilspace[demo]"'
+
+
 def _interrupt(number: int, frame: object) -> None:
     _interruptions.append(number)
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # once is enough: files are being taken away
@@ -46,6 +59,4 @@ def main() -> None:
             sys.exit(_INTERRUPTED)
         if not isinstance(error, ModuleNotFoundError):
             raise
-        from ilspace.cli._extras import explain
-
         sys.exit(explain(error, "The command ilspace"))

@@ -1,4 +1,4 @@
-"""One sentence and an exit code instead of a traceback."""
+"""One sentence and an exit code instead of a traceback, for all commands."""
 
 from __future__ import annotations
 
@@ -9,31 +9,57 @@ from contextlib import contextmanager, suppress
 
 import typer
 
-from ilspace.cli import Interruption
-from ilspace.cli._extras import explain
+from ilspace.benchmark.plans import PlanError
+from ilspace.cli import Interruption, explain
 from ilspace.dask import ClusterError
+from ilspace.datasets import DataCorrupt, DataMissing
 from ilspace.storage import ModelFileError
 from ilspace.tables import TableError
 
+_REQUEST = (TableError, ModelFileError, ClusterError, PlanError, DataMissing, DataCorrupt)
+"""Errors that say what is wrong with a request or a file, and what to do."""
+
 
 @contextmanager
-def refusals(what: str) -> Iterator[None]:
-    """End a command as its help says: 1 for files, 2 for input, 130 for Ctrl-C."""
+def refusals(
+    what: str,
+    *requests: type[Exception],
+    failure: str = "cannot read or write a file",
+    kept: str = "no file was left half-written.",
+) -> Iterator[None]:
+    """Turn errors and interruptions into a sentence on standard error and an exit code.
+
+    Parameters
+    ----------
+    what : str
+        What cannot go on: the beginning of a sentence.
+    *requests : type
+        Further errors of which the request is the cause.
+    failure : str
+        What to say if the disk is full, or a file may not be written.
+    kept : str
+        What there is after an interruption.
+
+    Yields
+    ------
+    None
+        While the command runs.
+    """
     try:
         yield
     except ImportError as error:
-        typer.echo(explain(error, what), err=True)
-        raise typer.Exit(1) from None
-    except (TableError, ModelFileError, ClusterError) as error:
-        typer.echo(f"Error: {error}", err=True)
-        raise typer.Exit(2) from None
+        said, code = explain(error, what), 1
+    except (*_REQUEST, *requests) as error:
+        said, code = f"Error: {error}", 2
     except BrokenPipeError:  # whoever reads our output has seen enough
         with suppress(OSError, ValueError):  # what is left in the buffer goes nowhere, in silence
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         raise typer.Exit(0) from None
     except OSError as error:
-        typer.echo(f"Error: {what} cannot write its results: {error}.", err=True)
-        raise typer.Exit(1) from None
+        said, code = f"Error: {what} {failure}: {error}", 1
     except (KeyboardInterrupt, Interruption):
-        typer.echo("Interrupted; no file was left half-written.", err=True)
-        raise typer.Exit(130) from None
+        said, code = f"Interrupted; {kept}", 130
+    else:
+        return
+    typer.echo(said, err=True)
+    raise typer.Exit(code)

@@ -128,7 +128,7 @@ def adapt(
     whether to trust it, the label without adaptation, and whether the label was given),
     `model.safetensors` for `ilspace predict`, `report.html` to look at, and `summary.json`.
     """
-    with refusals("ilspace adapt"):
+    with refusals("ilspace adapt", failure="cannot write its results"):
         from ilspace.cli._adapt_output import run_and_show
 
         run_and_show(

@@ -10,9 +10,7 @@ import typer
 
 from ilspace.benchmark.plans import PlanError, experiment_names, load_plan
 from ilspace.benchmark.store import Store, outdated_sentence
-from ilspace.cli import Interruption
-from ilspace.cli._extras import explain
-from ilspace.datasets import DataCorrupt, DataMissing
+from ilspace.cli._refusals import refusals
 
 bench = typer.Typer(
     name="bench", no_args_is_help=True, help="Rerun the paper's experiments; tables of results."
@@ -81,25 +79,14 @@ def run(
     or by another revision of the method, is computed anew. Exit code 1 if a cell failed, 2 if the
     request makes no sense.
     """
-    try:
+    kept = "all finished cells are stored. Run it again to go on."
+    with refusals("ilspace bench run", kept=kept):
         from ilspace.cli._bench_output import run_and_watch
 
         plan = load_plan(name).narrowed(
             trials=trials, methods=_listed(methods), transfers=_listed(transfers)
         )
         n_failed = run_and_watch(plan, _store(store, name), jobs=jobs, dask=dask)
-    except ImportError as error:
-        typer.echo(explain(error, "The benchmark"), err=True)
-        raise typer.Exit(1) from None
-    except (PlanError, DataMissing, DataCorrupt) as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(2) from None
-    except OSError as error:
-        typer.echo(f"The benchmark cannot read or write a file: {error}", err=True)
-        raise typer.Exit(1) from None
-    except (KeyboardInterrupt, Interruption):
-        typer.echo("Interrupted; all finished cells are stored. Run it again to go on.", err=True)
-        raise typer.Exit(130) from None
     if n_failed:
         raise typer.Exit(1)
 
@@ -119,7 +106,7 @@ def table(
     results were made with other parameters or by another revision of the method. The same table is
     also written as `STORE/NAME.md`, `.csv` and `.tex`.
     """
-    try:
+    with refusals("ilspace bench table"):
         from ilspace.benchmark.formats import FORMATS, SUFFIXES
         from ilspace.benchmark.tables import make_table, why_empty
         from ilspace.storage import write_whole
@@ -133,12 +120,6 @@ def table(
             raise PlanError(why_empty(made, str(results.path), f"ilspace bench run {name}"))
         for each, suffix in SUFFIXES.items():
             write_whole(results.path.with_suffix(suffix), FORMATS[each](made).encode())
-    except PlanError as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(2) from None
-    except OSError as error:
-        typer.echo(f"The table cannot be written: {error}", err=True)
-        raise typer.Exit(1) from None
     if made.n_outdated:
         remedy = f"are left out: make them anew with `ilspace bench run {name}`"
         typer.echo(outdated_sentence(made.n_outdated, remedy), err=True)
@@ -157,16 +138,10 @@ def figures(
     Writes a `.png` and a `.svg` each, prints their paths, and says on standard error which figures
     lack their experiment, or results of the current parameters and revisions of its methods.
     """
-    try:
+    with refusals("ilspace bench figures"):
         from ilspace.cli._bench_output import draw_and_write
 
         notes, paths = draw_and_write(store, output)
-    except ImportError as error:
-        typer.echo(explain(error, "Drawing"), err=True)
-        raise typer.Exit(1) from None
-    except OSError as error:
-        typer.echo(f"A figure cannot be written: {error}", err=True)
-        raise typer.Exit(1) from None
     for note in notes:
         typer.echo(note, err=True)
     for path in paths:
@@ -188,7 +163,7 @@ def report(
     The page holds all that it needs, so it can be sent by mail and read without a network. Prints
     its path.
     """
-    try:
+    with refusals("ilspace bench report"):
         from ilspace.benchmark.report import write_report
         from ilspace.storage import write_whole
 
@@ -198,13 +173,4 @@ def report(
             plan = plan.narrowed(trials=1, methods=["ILS"], transfers=[transfer])
             cell = list(plan.cells())[-1]
         write_whole(output, write_report(store, illustrate=cell).encode())
-    except ImportError as error:
-        typer.echo(explain(error, "The report"), err=True)
-        raise typer.Exit(1) from None
-    except (PlanError, DataMissing, DataCorrupt) as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(2) from None
-    except OSError as error:
-        typer.echo(f"The report cannot be written: {error}", err=True)
-        raise typer.Exit(1) from None
     typer.echo(output)

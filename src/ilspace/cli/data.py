@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ilspace.cli._extras import explain
-from ilspace.datasets import DataCorrupt, DataMissing
+from ilspace.cli._refusals import refusals
 from ilspace.datasets.catalogue import DATA_SETS, fetch, find_data_set
 
 data = typer.Typer(name="data", no_args_is_help=True, help="Data sets: list, find, download.")
@@ -26,7 +25,9 @@ def list_() -> None:
 @data.command("where")
 def where(name: Name) -> None:
     """Print the paths of a data set's files, after checking their content."""
-    _guarded(lambda: find_data_set(name).located())
+    with refusals("ilspace data where", ValueError):  # of a name that is unknown
+        for path in find_data_set(name).located():
+            typer.echo(path)
 
 
 @data.command("fetch")
@@ -41,35 +42,17 @@ def fetch_(
     Each file is checked against its sha256 and appears in one move, so an interrupted download
     leaves nothing behind. Files that are here already are not fetched again.
     """
-
-    def run():
-        total = len(find_data_set(name).files)
+    with refusals("ilspace data fetch", ValueError):
         from rich.console import Console
         from rich.progress import Progress
 
+        total = len(find_data_set(name).files)
         with Progress(console=Console(stderr=True), transient=True) as bar:
             task = bar.add_task("", total=total)
 
             def show(path: str) -> None:
                 bar.update(task, description=path.rpartition("/")[2], advance=1)
 
-            return fetch(name, mirror=mirror, progress=show)
-
-    _guarded(run)
-
-
-def _guarded(action) -> None:
-    """Print the paths that an action finds, or one sentence that says why there are none."""
-    try:
-        paths = action()
-    except ImportError as error:
-        typer.echo(explain(error, "Downloading"), err=True)
-        raise typer.Exit(1) from None
-    except (ValueError, DataMissing, DataCorrupt) as error:
-        typer.echo(str(error), err=True)
-        raise typer.Exit(2) from None
-    except OSError as error:
-        typer.echo(f"A file cannot be written: {error}", err=True)
-        raise typer.Exit(1) from None
-    for path in paths:
-        typer.echo(path)
+            paths = fetch(name, mirror=mirror, progress=show)
+        for path in paths:
+            typer.echo(path)

@@ -7,8 +7,7 @@ from typing import Annotated
 
 import typer
 
-from ilspace.cli import Interruption
-from ilspace.cli._extras import explain
+from ilspace.cli._refusals import refusals
 
 EXAMPLES = """**Examples**
 
@@ -38,17 +37,8 @@ def demo(
     class, and with images of different sizes. Prints a table, and writes pictures, `results.csv`
     and `summary.md` to a folder, whose path is the last line printed.
     """
-    try:
+    with refusals("ilspace demo"):
         from ilspace.cli._demo_output import run_and_show
 
         run_and_show(n_trials=trials, output=output, seed=seed, quick=quick)
-    except ImportError as error:
-        typer.echo(explain(error, "The demo"), err=True)
-        raise typer.Exit(1) from None
-    except OSError as error:
-        typer.echo(f"The demo cannot read or write a file: {error}", err=True)
-        raise typer.Exit(1) from None
-    except (KeyboardInterrupt, Interruption):
-        typer.echo("Interrupted; no file was left half-written.", err=True)
-        raise typer.Exit(130) from None
     typer.echo(output)

@@ -41,7 +41,7 @@ def predict(
     stand in any order, and others are ignored. The output is as `predictions.csv` of `ilspace
     adapt`; a file is there whole or not at all.
     """
-    with refusals("ilspace predict"):
+    with refusals("ilspace predict", failure="cannot write its results"):
         from ilspace.cli._predict_output import run_and_show
 
         run_and_show(model, table, output=output, n_rows=rows, force=force, quiet=quiet)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
@@ -65,23 +65,23 @@ def parquet_blocks(
     names = [each.name for each in columns]
     if group is not None:
         batches = iter([file.read_row_group(group, names)])
+    elif n_rows is None:
+        batches = iter([file.read(names)])
     else:
-        batches = (
-            iter([file.read(names)]) if n_rows is None else file.iter_batches(n_rows, columns=names)
-        )
+        batches = file.iter_batches(n_rows, columns=names)
     for batch in batches:
         # without what pandas noted there: an index that it made of a column is a column again
         table = batch.to_pandas(ignore_metadata=True, date_as_object=False)
         yield write_out(table.set_axis(header, axis=1), string_columns)
 
 
-def npz_table(stream: BinaryIO, name: str, *, label: str | None) -> pd.DataFrame:
-    """Read an NPZ file.
+def array_table(content: Mapping[str, Any], name: str, *, label: str | None) -> pd.DataFrame:
+    """Make a table of the arrays of an NPZ or MAT file.
 
     Parameters
     ----------
-    stream : file
-        Bytes, at the beginning.
+    content : mapping of str to array
+        All arrays of the file; those that are asked for are read.
     name : str
         What to call it.
     label : str or None
@@ -92,33 +92,6 @@ def npz_table(stream: BinaryIO, name: str, *, label: str | None) -> pd.DataFrame
     DataFrame
         All rows.
     """
-    with np.load(stream, allow_pickle=False) as content:
-        return _of_arrays({each: content[each] for each in content}, name, label)
-
-
-def mat_table(stream: BinaryIO, name: str, *, label: str | None) -> pd.DataFrame:
-    """Read a MAT file.
-
-    Parameters
-    ----------
-    stream : file
-        Bytes, at the beginning.
-    name : str
-        What to call it.
-    label : str or None
-        What to call its labels; None to leave them out.
-
-    Returns
-    -------
-    DataFrame
-        All rows.
-    """
-    import scipy.io
-
-    return _of_arrays(scipy.io.loadmat(stream), name, label)
-
-
-def _of_arrays(content: dict[str, Any], name: str, label: str | None) -> pd.DataFrame:
     import pandas as pd
 
     held = [pair for pair in KEYS if pair[0] in content]

@@ -23,18 +23,7 @@ from ilspace.estimators.persistence import Fitted, loadable, save_estimator, tra
 from ilspace.selection import LabelFreeSearch, default_grid
 from ilspace.selection.calibration import fitting_exponent, raised
 from ilspace.selection.hold_out import hold_out
-from ilspace.storage import ModelFileError
-from ilspace.storage.schema import (
-    NOT_EMPTY,
-    POSITIVE,
-    SHARE,
-    ArrayOf,
-    Check,
-    Each,
-    Optional,
-    Record,
-    Value,
-)
+from ilspace.storage import ModelFileError, schema
 from ilspace.tables.columns import ColumnPlan, plan_columns
 from ilspace.tables.encoding import (
     SCALINGS,
@@ -76,7 +65,7 @@ class Step(NamedTuple):
     accuracy: float | None
 
 
-_BOUND = Value(float, check=Check("be 0 or more", lambda bound: bound >= 0))
+_BOUND = schema.Value(float, check=schema.Check("be 0 or more", lambda bound: bound >= 0))
 
 
 @loadable
@@ -174,22 +163,26 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         ),
         "source_encoder_": encoder_schema("source"),
         "target_encoder_": encoder_schema("target"),
-        "plan_": Record(
+        "plan_": schema.Record(
             partial(ColumnPlan, source=(), target=()),  # the encoders know them
-            {"ids": Each(STRING), "are_shared": Value(bool), "notes": Each(STRING)},
-        ),
-        "trust_": Record(Trust, {"confidence": _BOUND, "distance": _BOUND}),
-        "exponent_": Value(float, check=POSITIVE),
-        "unadapted_": Record(
-            NearestMean,
             {
-                "codes": ArrayOf(("k",), kinds="i", check=NOT_EMPTY),
-                "means": ArrayOf(("k", "width")),
+                "ids": schema.Each(STRING),
+                "are_shared": schema.Value(bool),
+                "notes": schema.Each(STRING),
             },
         ),
-        "asks_target_labels_": Value(bool),
-        "is_unchecked_": Value(bool),
-        "holdout_score_": Optional(Value(float, check=SHARE)),
+        "trust_": schema.Record(Trust, {"confidence": _BOUND, "distance": _BOUND}),
+        "exponent_": schema.Value(float, check=schema.POSITIVE),
+        "unadapted_": schema.Record(
+            NearestMean,
+            {
+                "codes": schema.ArrayOf(("k",), kinds="i", check=schema.NOT_EMPTY),
+                "means": schema.ArrayOf(("k", "width")),
+            },
+        ),
+        "asks_target_labels_": schema.Value(bool),
+        "is_unchecked_": schema.Value(bool),
+        "holdout_score_": schema.Optional(schema.Value(float, check=schema.SHARE)),
     }
 
     def __init__(
@@ -244,7 +237,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         y = np.asarray(natural_labels(y))
         check_consistent_length(X, y)
         classes, _ = encode_source(y)
-        yt = _marked(encode_target(yt, classes, len(Xt)), classes)
+        codes = encode_target(yt, classes, len(Xt))
+        yt = np.where(codes >= 0, classes[codes], None) if (codes >= 0).any() else None
         self.plan_ = plan_columns(X, Xt, ids=self.ids, ignored=self.ignored, matching=self.matching)
         if not self.plan_.are_shared and yt is None:
             raise TableError(
@@ -253,13 +247,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
                 "the same columns."
             )
         self.n_features_in_ = len(self.plan_.source)
-        sides = ((X, self.plan_.source), (Xt, self.plan_.target))
         scaling = self.scaling
         if scaling == "auto":
             scaling = default_scaling(self.plan_.source, self.plan_.target)
-        (self.source_encoder_, rows), (self.target_encoder_, target_rows) = (
-            fit_encoder(table, columns, scaling=scaling) for table, columns in sides
-        )
+        self.source_encoder_, rows = fit_encoder(X, self.plan_.source, scaling=scaling)
+        self.target_encoder_, target_rows = fit_encoder(Xt, self.plan_.target, scaling=scaling)
         chosen, self.search_ = self.estimator or ILSClassifier(), None
         if isinstance(chosen, LabelFreeSearch):
             if not isinstance(chosen.estimator, ILSClassifier):
@@ -314,18 +306,15 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         entries = self.target_encoder_.read(Xt)
         target_rows = self.target_encoder_.scale_entries(entries)
         self.asks_target_labels_ = has_all or not self.plan_.are_shared
-        if self.asks_target_labels_:
-            self.unadapted_ = nearest_mean(target_rows[labelled], codes[labelled])
-        else:
-            self.unadapted_ = nearest_mean(rows, source_codes)
+        known = (target_rows[labelled], codes[labelled])
+        self.unadapted_ = nearest_mean(
+            *(known if self.asks_target_labels_ else (rows, source_codes))
+        )
         said = self.unadapted_(self._unadapted_rows(entries, target_rows))
         self.is_unchecked_ = is_blind(said, source_codes)
 
     def _told(
-        self,
-        stage: str,
-        accuracy: Monitor | float | None,
-        own: Callable[..., object] | None,
+        self, stage: str, accuracy: Monitor | float | None, own: Callable[..., object] | None
     ) -> Callable[..., object] | None:
         """Make the callback of a fit, which knows the accuracy or how to compute it.
 
@@ -396,22 +385,19 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         probability = raised(probabilities, self.exponent_).max(axis=1)
         told = {"label": label, "probability": probability, "distance": distance}
         doubts = self.trust_.doubts(probability, distance) | {"missing": known < _FEWEST_KNOWN}
-        if domain == "source":  # nothing was adapted
-            told["doubts"] = in_words(doubts)
-            return pd.DataFrame(told | {"trusted": told["doubts"] == ""})
-        # the nearest mean once for rows scaled by their own table and once as if there were one:
-        # other class frequencies mislead the first, other units the second
-        alone, unadapted = (
-            self.classes_[self.unadapted_(each)]
-            for each in (rows, self._unadapted_rows(entries, rows))
-        )
-        doubts["unadapted"] = (alone != label) | (unadapted != label)
-        if self.is_unchecked_:
-            doubts["unchecked"] = np.full(len(label), True)
+        others = {}
+        if domain == "target":
+            # the nearest mean once for rows scaled by their own table and once as if there were
+            # one: other class frequencies mislead the first, other units the second
+            alone = self.classes_[self.unadapted_(rows)]
+            others["unadapted"] = self.classes_[
+                self.unadapted_(self._unadapted_rows(entries, rows))
+            ]
+            doubts["unadapted"] = (alone != label) | (others["unadapted"] != label)
+            if self.is_unchecked_:
+                doubts["unchecked"] = np.full(len(label), True)
         words = in_words(doubts)
-        return pd.DataFrame(
-            told | {"trusted": words == "", "doubts": words, "unadapted": unadapted}
-        )
+        return pd.DataFrame(told | {"trusted": words == "", "doubts": words} | others)
 
     def _unadapted_rows(self, entries: Entries, rows: np.ndarray) -> np.ndarray:
         """Target rows as the rule without adaptation takes them."""
@@ -533,15 +519,6 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             raise ModelFileError(f"its class means have {means.shape[1]} columns, not {width}")
 
 
-def _marked(codes: np.ndarray, classes: np.ndarray) -> np.ndarray | None:
-    """Labels by their codes, None for a row without; None if no row has one."""
-    if (codes < 0).all():
-        return None
-    labels = np.full(len(codes), None, dtype=object)
-    labels[codes >= 0] = classes[codes[codes >= 0]]
-    return labels
-
-
 def _within_ranks(search: LabelFreeSearch, *domains: np.ndarray) -> LabelFreeSearch:
     """A search that tries no more dimensions than the rows of each domain have.
 
@@ -549,9 +526,9 @@ def _within_ranks(search: LabelFreeSearch, *domains: np.ndarray) -> LabelFreeSea
     """
     if search.param_grid is not None:
         return clone(search)
-    ranks = [int(np.linalg.matrix_rank(rows - rows.mean(axis=0))) for rows in domains]
+    kept = 1 - search.held_out
     shapes = [
-        (int(len(rows) * (1 - search.held_out)), rank)
-        for rows, rank in zip(domains, ranks, strict=True)
+        (int(len(rows) * kept), int(np.linalg.matrix_rank(rows - rows.mean(axis=0))))
+        for rows in domains
     ]
     return clone(search).set_params(param_grid=default_grid(search.estimator, shapes=shapes))

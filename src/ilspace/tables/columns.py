@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -116,7 +116,11 @@ def plan_columns(
                 f"A column {name!r} must be in a table, but is in none: check the name."
             )
     notes: list[str] = []
-    found = [*ids, *_identifiers(source, target, {*ids, *ignored})]
+    found = list(ids)
+    for name in dict.fromkeys([*target.columns, *source.columns]):
+        sides = [table[name] for table in (source, target) if name in table.columns]
+        if name not in {*ids, *ignored} and _names_rows(name, sides):
+            found.append(name)
     if len(found) > len(ids):
         notes.append(f"Taken for identifiers: {listed(found[len(ids) :])}.")
     spare = {*found, *ignored}
@@ -129,32 +133,26 @@ def plan_columns(
             notes.append("Columns are numbered, up to different ends, and not matched by name.")
     are_shared = matching == "by-name"
     if are_shared:
-        source_names = target_names = _common(source_names, target_names, notes)
-    columns = _typed(source, target, source_names, target_names, are_shared, notes)
+        shared = _common(source_names, target_names, notes)
+        sides = (_columns("The tables must share", [source, target], shared, notes),) * 2
+    else:
+        sides = (
+            _columns("The source must have", [source], source_names, notes),
+            _columns("The target must have", [target], target_names, notes),
+        )
     kept_ids = tuple(each for each in target.columns if each in found)
-    return ColumnPlan(*columns, kept_ids, are_shared, tuple(notes))
+    return ColumnPlan(*sides, kept_ids, are_shared, tuple(notes))
 
 
-def _identifiers(source: pd.DataFrame, target: pd.DataFrame, spare: set[str]) -> list[str]:
-    """Columns that name rows: called so, or a different string in each row."""
-    found = []
-    for name in dict.fromkeys([*target.columns, *source.columns]):
-        sides = [table[name] for table in (source, target) if name in table.columns]
-        if name in spare:
-            continue
-        if _ALWAYS_IDENTIFIER.search(name) and not any(map(has_fractions, sides)):
-            found.append(name)  # of patients, say, who come twice
-            continue
-        if not all(len(each) > 1 and each.is_unique for each in sides):
-            continue
-        if is_called_identifier(name):
-            is_found = not any(map(has_fractions, sides))
-        else:
-            names = all(is_text(each) and not _are_mostly_numbers(each) for each in sides)
-            is_found = names and max(map(len, sides)) >= _FEWEST_NAMES
-        if is_found:
-            found.append(name)
-    return found
+def _names_rows(name: str, sides: Sequence[pd.Series]) -> bool:
+    """Tell identifiers: called so, or a different string in each row."""
+    are_unique = all(len(each) > 1 and each.is_unique for each in sides)
+    if is_called_identifier(name):
+        may_repeat = _ALWAYS_IDENTIFIER.search(name) is not None  # patients, say, who come twice
+        return (are_unique or may_repeat) and not any(map(has_fractions, sides))
+    if not are_unique or max(map(len, sides)) < _FEWEST_NAMES:
+        return False
+    return all(is_text(each) and not _are_mostly_numbers(each) for each in sides)
 
 
 def is_called_identifier(name: str) -> bool:
@@ -208,84 +206,54 @@ def _common(source: list[str], target: list[str], notes: list[str]) -> list[str]
     return shared
 
 
-def _typed(
-    source: pd.DataFrame,
-    target: pd.DataFrame,
-    source_names: Sequence[str],
-    target_names: Sequence[str],
-    are_shared: bool,
-    notes: list[str],
-) -> tuple[tuple[Column, ...], tuple[Column, ...]]:
-    """Tell numbers from categories, and leave out what is neither."""
-    if are_shared:
-        columns = tuple(_columns([source, target], source_names, notes))
-        sides = columns, columns
-    else:
-        sides = (
-            tuple(_columns([source], source_names, notes)),
-            tuple(_columns([target], target_names, notes)),
-        )
-    for side, name in zip(sides, ("source", "target"), strict=True):
-        if not side:
-            where = "The tables must share" if are_shared else f"The {name} must have"
-            raise TableError(
-                f"{where} a column of features with values, but {'have' if are_shared else 'has'} "
-                "none: check the file, and the names of the label and of identifiers."
-            )
-    return sides
-
-
 def _columns(
-    tables: Sequence[pd.DataFrame], names: Sequence[str], notes: list[str]
-) -> Iterable[Column]:
-    empty, dates, apart = [], [], []
+    rule: str, tables: Sequence[pd.DataFrame], names: Sequence[str], notes: list[str]
+) -> tuple[Column, ...]:
+    """Tell numbers from categories, and leave out what is neither."""
+    import pandas as pd
+
+    columns, empty, dates, apart = [], [], [], []
     for name in names:
         sides = [table[name] for table in tables]
+        strings = [as_strings(each).dropna() for each in sides if is_text(each)]
         if any(map(are_dates, sides)):
             dates.append(name)
-        elif not all(map(_has_values, sides)):
+        elif any(each.isna().all() for each in (*sides, *strings)):
             empty.append(name)
-        elif any(not is_text(each) or _are_mostly_numbers(each) for each in sides):
+        elif len(strings) < len(sides) or any(map(_are_mostly_numbers, strings)):
             # numbers in one: numbers in the other
             _check_numbers(name, sides, notes)
-            yield Column(name)
-        elif example := _number_with_comma(sides):
+            columns.append(Column(name))
+        elif example := _number_with_comma(pd.concat(strings).unique().tolist()):
             raise TableError(
                 f"The column {name!r} must hold numbers or categories, but holds numbers with "
                 f"commas, such as {example!r}: write decimal points, and no thousands separator."
             )
-        elif _share_nothing(sides):
+        elif set(strings[0]).isdisjoint(strings[-1]):
             apart.append(name)
         else:
-            yield _category(name, sides, notes)
-    if empty:
-        notes.append(f"Without any value, and left out: {listed(empty)}.")
-    if dates:
-        notes.append(f"Dates, and left out: {listed(dates)}.")
-    if apart:
-        notes.append(f"Without a category that both tables have, and left out: {listed(apart)}.")
+            columns.append(_category(name, pd.concat(strings), notes))
+    left_out = {
+        "Without any value": empty,
+        "Dates": dates,
+        "Without a category that both tables have": apart,
+    }
+    notes += [f"{why}, and left out: {listed(each)}." for why, each in left_out.items() if each]
+    if not columns:
+        raise TableError(
+            f"{rule} a column of features with values, but {'have' if tables[1:] else 'has'} none: "
+            "check the file, and the names of the label and of identifiers."
+        )
+    return tuple(columns)
 
 
-def _has_values(column: pd.Series) -> bool:
-    known = as_strings(column) if is_text(column) else column
-    return bool(known.notna().any())
-
-
-def _number_with_comma(sides: Sequence[pd.Series]) -> str | None:
+def _number_with_comma(strings: Sequence[str]) -> str | None:
     """An entry of a column that would hold numbers, were it not for their commas."""
-    strings = list(dict.fromkeys(each for side in sides for each in as_strings(side).dropna()))
     with_comma = [each for each in strings if COMMAS_IN_NUMBER.fullmatch(each)]
     others = set(strings).difference(with_comma)
     if len(with_comma) <= _MOST_CODES or not all(map(is_number, others)):
         return None
     return with_comma[0]
-
-
-def _share_nothing(sides: Sequence[pd.Series]) -> bool:
-    """Tell columns of categories that say which table a row is of, and nothing else."""
-    return len(sides) > 1 and not set.intersection(
-        *(set(as_strings(each).dropna()) for each in sides)
-    )
 
 
 def _are_mostly_numbers(column: pd.Series) -> bool:
@@ -316,10 +284,8 @@ def _check_numbers(name: str, sides: Sequence[pd.Series], notes: list[str]) -> N
                 notes.append(f"Not numbers, and taken for missing values: {entries} of {name!r}.")
 
 
-def _category(name: str, sides: Sequence[pd.Series], notes: list[str]) -> Column:
-    import pandas as pd
-
-    strings = pd.concat([as_strings(each).dropna() for each in sides])
+def _category(name: str, strings: pd.Series, notes: list[str]) -> Column:
+    """Categories of strings: the most frequent, in the order of their names."""
     counts = strings.value_counts().sort_index().sort_values(ascending=False, kind="stable")
     kept = counts.index[:MOST_CATEGORIES]
     if len(counts) > len(kept):

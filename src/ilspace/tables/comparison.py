@@ -49,6 +49,9 @@ _FOUND_IN = {
     TARGET_ALONE: "ilspace.baselines.TargetOnly in Python",
 }
 
+_Scores = dict[str, float]  # of each classifier
+_Rows = dict[str, np.ndarray]  # which of them it predicts rightly
+
 _ADVICE = "Label ten or more target rows to be sure."
 
 
@@ -77,15 +80,6 @@ class Comparison:
     scores: dict[str, float]
     helps: bool | None
     verdict: str
-
-
-@dataclass(frozen=True)
-class _Candidate:
-    """A classifier and the rows it takes."""
-
-    estimator: Any
-    source: np.ndarray
-    target: np.ndarray
 
 
 def compare(
@@ -125,8 +119,10 @@ def compare(
     Comparison
         Scores and a verdict.
     """
+    import pandas as pd
+
     caution = _caution(model, y, unadapted)
-    labelled = np.arange(0) if yt is None else np.flatnonzero([each is not None for each in yt])
+    labelled = np.arange(0) if yt is None else np.flatnonzero(pd.notna(yt))
     labelled = labelled[_evenly(len(labelled))]
     rows = _some_of_each_class(y)
     target_rows = np.union1d(_evenly(len(target)), labelled)
@@ -136,12 +132,10 @@ def compare(
     if not by_labels and (flaw := _no_circle(model.plan_.are_shared, y)):
         return Comparison("nothing", 0, {}, None, f"Nothing to compare with: {flaw}. {_ADVICE}")
     candidates = _candidates(model, source, target, by_labels)
-    right: dict[str, np.ndarray] = {}
+    right: _Rows = {}
     for done, (name, each) in enumerate(candidates.items()):
-        if yt is not None and by_labels:
-            right[name] = _held_out_in_turn(each, y, yt)
-        else:
-            right[name] = _circular(each, y)
+        by_rows = yt is not None and by_labels
+        right[name] = _held_out_in_turn(*each, y, yt) if by_rows else _circular(*each, y)
         if on_step is not None:
             on_step(done + 1, len(candidates))
     scores = {name: float(np.mean(each)) for name, each in right.items()}
@@ -167,37 +161,41 @@ def _some_of_each_class(y: np.ndarray) -> np.ndarray:
     return np.sort(order[np.union1d(_evenly(len(y)), always)])
 
 
-def _candidates(model, source, target, by_labels: bool) -> dict[str, _Candidate]:
+def _candidates(
+    model, source, target, by_labels: bool
+) -> dict[str, tuple[Any, np.ndarray, np.ndarray]]:
     """The adapted classifier and its rivals; those that learn from target labels only if asked."""
     own = model.encode(source, "source"), model.encode(target, "target")
-    candidates = {ADAPTED: _Candidate(clone(model.estimator_), *own)}
+    candidates = {ADAPTED: (clone(model.estimator_), *own)}
     rule = NearestMeanClassifier()
     if by_labels and model.asks_target_labels_:  # as the column unadapted has it
-        candidates[NOT_ADAPTED] = _Candidate(TargetOnly(rule), *own)
+        candidates[NOT_ADAPTED] = (TargetOnly(rule), *own)
     if model.plan_.are_shared:
         # what one would do who takes both tables for one: the source's means and scales for all
         unaware = own[0], model.source_encoder_.encode(target)
-        candidates.setdefault(NOT_ADAPTED, _Candidate(SourceOnly(rule), *unaware))
-        candidates[NEIGHBOURS] = _Candidate(SourceOnly(), *unaware)
-        candidates[SCALED] = _Candidate(SourceOnly(), *own)
+        candidates.setdefault(NOT_ADAPTED, (SourceOnly(rule), *unaware))
+        candidates[NEIGHBOURS] = (SourceOnly(), *unaware)
+        candidates[SCALED] = (SourceOnly(), *own)
         if by_labels:
-            candidates[POOLED] = _Candidate(Pooled(), *own)
+            candidates[POOLED] = (Pooled(), *own)
     if by_labels:
-        candidates[TARGET_ALONE] = _Candidate(TargetOnly(), *own)
+        candidates[TARGET_ALONE] = (TargetOnly(), *own)
     return candidates
 
 
-def _held_out_in_turn(candidate: _Candidate, y: np.ndarray, yt: np.ndarray) -> np.ndarray:
+def _held_out_in_turn(estimator, rows, target_rows, y, yt) -> np.ndarray:
     """Which labelled target rows are predicted rightly without their own labels."""
-    labelled = np.flatnonzero([each is not None for each in yt])
+    import pandas as pd
+
+    labelled = np.flatnonzero(pd.notna(yt))
     fold = _folds(yt[labelled], N_FOLDS)
     right = np.zeros(len(labelled), dtype=bool)
     for each in range(N_FOLDS):
         hidden = labelled[fold == each]
         given = yt.copy()
         given[hidden] = None
-        fitted = clone(candidate.estimator).fit(candidate.source, y, candidate.target, given)
-        right[fold == each] = fitted.predict(candidate.target[hidden]) == yt[hidden]
+        fitted = clone(estimator).fit(rows, y, target_rows, given)
+        right[fold == each] = fitted.predict(target_rows[hidden]) == yt[hidden]
     return right
 
 
@@ -211,15 +209,14 @@ def _no_circle(are_shared: bool, y: np.ndarray) -> str | None:
     return None
 
 
-def _circular(candidate: _Candidate, y: np.ndarray) -> np.ndarray:
+def _circular(estimator, rows, target_rows, y: np.ndarray) -> np.ndarray:
     """Which source labels come back by way of the predicted target labels."""
     fold = _folds(y, _N_CIRCLES)
     right = np.zeros(len(y), dtype=bool)
     for each in range(_N_CIRCLES):
         kept, held = np.flatnonzero(fold != each), np.flatnonzero(fold == each)
-        fitted = clone(candidate.estimator)
-        fitted.fit(candidate.source[kept], y[kept], candidate.target)
-        evidence = Evidence(fitted, candidate.source, y, held, candidate.target)
+        fitted = clone(estimator).fit(rows[kept], y[kept], target_rows)
+        evidence = Evidence(fitted, rows, y, held, target_rows)
         right[held] = evidence.round_trip[held] == y[held]
     return right
 
@@ -231,9 +228,7 @@ def _folds(y: np.ndarray, n_folds: int) -> np.ndarray:
     return fold
 
 
-def _verdict_by_labels(
-    scores: dict[str, float], right: dict[str, np.ndarray]
-) -> tuple[bool | None, str]:
+def _verdict_by_labels(scores: _Scores, right: _Rows) -> tuple[bool | None, str]:
     rival, p_value = _strongest_rival(scores, right)
     measured = (
         f"on {len(right[ADAPTED])} labelled target rows, held out in turn, the adapted classifier "
@@ -245,14 +240,12 @@ def _verdict_by_labels(
     if scores[ADAPTED] > scores[rival]:
         return True, f"Adaptation helps: {measured}."
     advice = f"Use the simpler one: {_FOUND_IN[rival]}"
-    if rival != NOT_ADAPTED and _is_clearly_above(NOT_ADAPTED, ADAPTED, scores, right):
+    if rival != NOT_ADAPTED and _is_clearly_above(NOT_ADAPTED, ADAPTED, right):
         advice += f", or {_FOUND_IN[NOT_ADAPTED]}"
     return False, f"Adaptation does not help: {measured}. {advice}."
 
 
-def _verdict_without(
-    scores: dict[str, float], right: dict[str, np.ndarray], shift_p_value: float | None
-) -> str:
+def _verdict_without(scores: _Scores, right: _Rows, shift_p_value: float | None) -> str:
     """What can be said without a target label: signs, never that it helps."""
     rival, p_value = _strongest_rival(scores, right)
     others = ", ".join(f"{name} {score:.0%}" for name, score in scores.items() if name != ADAPTED)
@@ -268,7 +261,7 @@ def _verdict_without(
     if p_value <= 0.05:
         does = "helps" if scores[ADAPTED] > scores[rival] else "does harm"
         return f"There is a sign that adaptation {does}: {measured}."
-    if rival == SCALED and _is_clearly_above(ADAPTED, NOT_ADAPTED, scores, right):
+    if rival == SCALED and _is_clearly_above(ADAPTED, NOT_ADAPTED, right):
         return (
             "There is a sign that adaptation helps, and none that it does more than to scale each "
             f"table by itself: {measured}."
@@ -276,16 +269,14 @@ def _verdict_without(
     return f"There is no clear sign whether adaptation helps: {measured}."
 
 
-def _strongest_rival(scores: dict[str, float], right: dict[str, np.ndarray]) -> tuple[str, float]:
+def _strongest_rival(scores: _Scores, right: _Rows) -> tuple[str, float]:
     """The simpler classifier of the best score, and the p-value of the difference."""
     rival = max((name for name in scores if name != ADAPTED), key=scores.__getitem__)
     return rival, _sign_test(right[ADAPTED], right[rival])
 
 
-def _is_clearly_above(
-    one: str, other: str, scores: dict[str, float], right: dict[str, np.ndarray]
-) -> bool:
-    if other not in scores or scores[one] <= scores[other]:
+def _is_clearly_above(one: str, other: str, right: _Rows) -> bool:
+    if other not in right or np.mean(right[one]) <= np.mean(right[other]):
         return False
     return _sign_test(right[one], right[other]) <= 0.05
 

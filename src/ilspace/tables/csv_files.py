@@ -8,7 +8,6 @@ import io
 import itertools
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from ilspace.tables.columns import is_called_identifier
@@ -36,26 +35,6 @@ _SAMPLE_ROWS = 200
 _LEADING_ZERO = re.compile(r"0\d+")
 
 
-@dataclass(frozen=True)
-class _Dialect:
-    """How a text file is written.
-
-    Attributes
-    ----------
-    separator, decimal : str
-        Between columns, and in numbers.
-    names : tuple of str
-        The columns.
-    strings : tuple of str
-        Columns of digits that are not numbers, such as 007.
-    """
-
-    separator: str
-    decimal: str
-    names: tuple[str, ...]
-    strings: tuple[str, ...]
-
-
 def csv_blocks(
     stream: BinaryIO, name: str, *, string_columns: Sequence[str], n_rows: int | None
 ) -> Iterator[pd.DataFrame]:
@@ -79,20 +58,20 @@ def csv_blocks(
     """
     import pandas as pd
 
-    dialect = _dialect(stream.read(_SAMPLE), name)
+    separator, decimal, names, strings = _dialect(stream.read(_SAMPLE), name)
     stream.seek(0)
     # Whether a column identifies rows is known once all of it is seen; by then 0012 would be 12.
-    doubtful = [each for each in dialect.names if n_rows is None and is_called_identifier(each)]
-    kept = {*string_columns, *dialect.strings, *doubtful}.intersection(dialect.names)
+    doubtful = [each for each in names if n_rows is None and is_called_identifier(each)]
+    kept = {*string_columns, *strings, *doubtful}.intersection(names)
     options: dict[str, Any] = {
-        "sep": dialect.separator,
-        "decimal": dialect.decimal,
+        "sep": separator,
+        "decimal": decimal,
         "header": 0,
-        "names": list(dialect.names),
+        "names": names,
         "encoding": "utf-8-sig",
         "dtype": dict.fromkeys(kept, str),
         "keep_default_na": False,
-        "na_values": {each: [*MISSING] for each in dialect.names if each not in kept},
+        "na_values": {each: [*MISSING] for each in names if each not in kept},
         "skipinitialspace": True,
         "low_memory": False,
         "index_col": False,
@@ -126,8 +105,18 @@ def _as_written_or_numbers(column: pd.Series) -> pd.Series:
     return column.mask(missing)
 
 
-def _dialect(sample: bytes, name: str) -> _Dialect:
-    """Find out how a text file is written, from its beginning."""
+def _dialect(sample: bytes, name: str) -> tuple[str, str, list[str], list[str]]:
+    """Find out how a text file is written, from its beginning.
+
+    Returns
+    -------
+    separator, decimal : str
+        Between columns, and in numbers.
+    names : list of str
+        The columns.
+    strings : list of str
+        Columns of digits that are not numbers, such as 007.
+    """
     rows, separator = _first_rows(_text(sample, name), is_whole=len(sample) < _SAMPLE)
     if not rows or not any(each.strip() for each in rows[0]):
         raise TableError(
@@ -135,9 +124,9 @@ def _dialect(sample: bytes, name: str) -> _Dialect:
             f"{'begins with an empty line' if len(rows) > 1 else 'is empty'}: check the file."
         )
     # a column of row numbers often has no name
-    names = tuple(each.strip() or f"Unnamed: {i}" for i, each in enumerate(rows.pop(0)))
+    names = [each.strip() or f"Unnamed: {i}" for i, each in enumerate(rows.pop(0))]
     check_names(names, name)
-    if all(map(is_number, names)) and names != tuple(map(str, range(len(names)))):
+    if all(map(is_number, names)) and names != [str(i) for i in range(len(names))]:
         raise TableError(
             f"{name} must begin with a line of column names, but begins with numbers: add a line "
             "of names."
@@ -151,24 +140,21 @@ def _dialect(sample: bytes, name: str) -> _Dialect:
     written = [
         [each.strip() for each in column if each.strip() not in MISSING] for column in entries
     ]
-    with_comma = [
-        column
-        for column in written
-        if any(DECIMAL_COMMA.fullmatch(each) for each in column)
+    n_comma = sum(
+        any(map(DECIMAL_COMMA.fullmatch, column))
         and all(is_number(each.replace(",", ".", 1)) for each in column)
-    ]
-    with_point = [
-        column
         for column in written
-        if any("." in each for each in column) and all(map(is_number, column))
-    ]
-    commas = separator != "," and len(with_comma) > len(with_point)
-    strings = tuple(
+    )
+    n_point = sum(
+        any("." in each for each in column) and all(map(is_number, column)) for column in written
+    )
+    decimal = "," if separator != "," and n_comma > n_point else "."
+    strings = [
         column_name
         for column_name, column in zip(names, entries, strict=False)
         if any(_LEADING_ZERO.fullmatch(each.strip()) for each in column)
-    )
-    return _Dialect(separator, "," if commas else ".", names, strings)
+    ]
+    return separator, decimal, names, strings
 
 
 def _text(sample: bytes, name: str) -> str:

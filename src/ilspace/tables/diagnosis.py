@@ -10,6 +10,7 @@ import numpy as np
 
 from ilspace.backend import spectral_map
 from ilspace.tables.comparison import Comparison, compare
+from ilspace.tables.prediction import new_rows
 from ilspace.tables.shift import Shift, measure_shift
 
 if TYPE_CHECKING:
@@ -113,16 +114,12 @@ def diagnose(
     except ValueError as error:  # the labels are there, and worth more than a comparison
         reason = " ".join(str(error).split())
         comparison = Comparison("nothing", 0, {}, None, f"Nothing to compare with: {reason}")
-    predicted = labelled["label"].to_numpy()
-    is_new = (
-        np.array([each is None for each in yt]) if yt is not None else np.ones(len(predicted), bool)
-    )
     return Diagnosis(
         comparison,
         before,
         after,
         _balance(y, model.classes_),
-        _balance(predicted[is_new] if is_new.any() else predicted, model.classes_),
+        _balance(new_rows(labelled)["label"].to_numpy(), model.classes_),
         leading_directions(model, target),
     )
 

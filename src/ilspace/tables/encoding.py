@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ilspace.datasets.preprocessing import STEPS
-from ilspace.scale import Moments
 from ilspace.storage.schema import POSITIVE, ArrayOf, Check, Each, Record, Value
 from ilspace.tables.columns import Column
 from ilspace.tables.errors import TableError
@@ -90,6 +89,11 @@ class TableEncoder:
             f"{each.name}={category}" for each in self.columns for category in each.categories
         ]
 
+    @property
+    def categorical(self) -> tuple[str, ...]:
+        """Names of the columns of categories, which are compared as they are written."""
+        return tuple(each.name for each in self.columns if each.categories)
+
     def encode(self, table: pd.DataFrame) -> np.ndarray:
         """Encode rows.
 
@@ -119,6 +123,13 @@ class TableEncoder:
             The same for all encoders of the same columns.
         """
         table = as_table(table)
+        missing = sorted({each.name for each in self.columns}.difference(table.columns))
+        if missing:
+            raise TableError(
+                f"The table must have the column {missing[0]!r} that the model was trained with, "
+                f"but lacks it{f' and {len(missing) - 1} others' if len(missing) > 1 else ''}: add "
+                "it (empty, if its values are unknown)."
+            )
         return Entries(_numbers(table, self.columns), _indicators(table, self.columns))
 
     def scale_entries(self, entries: Entries) -> np.ndarray:
@@ -134,10 +145,14 @@ class TableEncoder:
         ndarray of shape (n, n_encoded)
             In double precision.
         """
-        X = _filled(*entries, self.fill)
+        numbers = np.where(np.isnan(entries.numbers), self.fill, entries.numbers)
+        X = np.concatenate([numbers, entries.indicators], axis=1)
         for step in self.scaling.split("-"):
             if step == "sqrt" and X.min(initial=0) < 0:
-                raise TableError(_negative(self.scaling))
+                raise TableError(
+                    "The scaling by sqrt needs counts or proportions, but there are negative "
+                    "numbers: choose another scaling."
+                )
             X = (X - self.center) / self.scale if step == "zscore" else STEPS[step](X)
         return X
 
@@ -163,22 +178,15 @@ def fit_encoder(
     X : ndarray of shape (n, n_encoded)
         The rows, encoded.
     """
-    table = as_table(table)
-    numbers, indicators = _numbers(table, columns), _indicators(table, columns)
-    sums, counts = _known_sums(numbers)
-    fill = sums / np.maximum(counts, 1)
-    X = _filled(numbers, indicators, fill)
-    center, scale = np.zeros(X.shape[1]), np.ones(X.shape[1])
-    for step in scaling.split("-"):
-        if step == "zscore":
-            center = X.mean(axis=0)
-            scale = _scale(center, X.std(axis=0), columns, len(X))
-            X = (X - center) / scale
-        else:
-            if step == "sqrt" and X.min(initial=0) < 0:
-                raise TableError(_negative(scaling))
-            X = STEPS[step](X)
-    return TableEncoder(tuple(columns), scaling, fill, center, scale), X
+    nothing = np.zeros(0)
+    encoder = TableEncoder(tuple(columns), scaling, nothing, nothing, nothing)
+    entries = encoder.read(table)
+    sums, counts = known_sums(entries.numbers)
+    fill, width = sums / np.maximum(counts, 1), len(encoder.names)
+    encoder = replace(encoder, fill=fill, center=np.zeros(width), scale=np.ones(width))
+    X = unscaled(encoder, fill).scale_entries(entries)
+    encoder = scaled_encoder(encoder, fill, X.mean(axis=0), X.std(axis=0), n_rows=len(X))
+    return encoder, encoder.scale_entries(entries)
 
 
 def default_scaling(*domains: Sequence[Column]) -> str:
@@ -198,22 +206,21 @@ def default_scaling(*domains: Sequence[Column]) -> str:
     return "zscore-l2" if min(widths) >= WIDE else "zscore"
 
 
-def known_sums(table: pd.DataFrame, columns: Sequence[Column]) -> tuple[np.ndarray, np.ndarray]:
+def known_sums(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Sums and counts of the numbers of some rows, for the means that fill missing values.
 
     Parameters
     ----------
-    table : DataFrame
-        Some rows.
-    columns : sequence of Column
-        Their features.
+    numbers : ndarray of shape (n, n_numbers)
+        Of some rows, NaN where they are missing.
 
     Returns
     -------
     sums, counts : ndarray of shape (n_numbers,)
         One per column of numbers.
     """
-    return _known_sums(_numbers(as_table(table), columns))
+    known = ~np.isnan(numbers)
+    return np.where(known, numbers, 0).sum(axis=0), known.sum(axis=0)
 
 
 def unscaled(encoder: TableEncoder, fill: np.ndarray) -> TableEncoder:
@@ -236,8 +243,10 @@ def unscaled(encoder: TableEncoder, fill: np.ndarray) -> TableEncoder:
     return replace(encoder, scaling="-".join(before) or "none", fill=fill)
 
 
-def scaled_encoder(encoder: TableEncoder, fill: np.ndarray, *, moments: Moments) -> TableEncoder:
-    """The encoder that :func:`fit_encoder` would find for rows of which the moments are known.
+def scaled_encoder(
+    encoder: TableEncoder, fill: np.ndarray, mean: np.ndarray, std: np.ndarray, *, n_rows: int
+) -> TableEncoder:
+    """The encoder of rows of which the moments are known.
 
     Parameters
     ----------
@@ -245,8 +254,10 @@ def scaled_encoder(encoder: TableEncoder, fill: np.ndarray, *, moments: Moments)
         An encoder of the same columns.
     fill : ndarray of shape (n_numbers,)
         What missing values are filled with.
-    moments : Moments
+    mean, std : ndarray of shape (n_encoded,)
         Of the rows as :func:`unscaled` encodes them.
+    n_rows : int
+        How many there are.
 
     Returns
     -------
@@ -255,21 +266,8 @@ def scaled_encoder(encoder: TableEncoder, fill: np.ndarray, *, moments: Moments)
     """
     if "zscore" not in encoder.scaling.split("-"):
         return replace(encoder, fill=fill)
-    std = np.sqrt(np.diagonal(moments.covariance))
-    scale = _scale(moments.mean, std, encoder.columns, moments.n_rows)
-    return replace(encoder, fill=fill, center=moments.mean, scale=scale)
-
-
-def _negative(scaling: str) -> str:
-    return (
-        f"The scaling {scaling} needs counts or proportions, but there are negative numbers: "
-        "choose another scaling."
-    )
-
-
-def _known_sums(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    known = ~np.isnan(numbers)
-    return np.where(known, numbers, 0).sum(axis=0), known.sum(axis=0)
+    scale = _scale(mean, std, encoder.columns, n_rows)
+    return replace(encoder, fill=fill, center=mean, scale=scale)
 
 
 def _scale(mean: np.ndarray, std: np.ndarray, columns: Sequence[Column], n_rows: int) -> np.ndarray:
@@ -286,13 +284,8 @@ def _scale(mean: np.ndarray, std: np.ndarray, columns: Sequence[Column], n_rows:
     return np.where(varies, std, _SILENCE)
 
 
-def _filled(numbers: np.ndarray, indicators: np.ndarray, fill: np.ndarray) -> np.ndarray:
-    return np.concatenate([np.where(np.isnan(numbers), fill, numbers), indicators], axis=1)
-
-
 def _numbers(table: pd.DataFrame, columns: Sequence[Column]) -> np.ndarray:
     names = [each.name for each in columns if not each.categories]
-    _check_columns(table, [each.name for each in columns])
     chosen = table[names]
     if all(dtype.kind in "fiub" for dtype in chosen.dtypes):  # at once, as is usual
         numbers = chosen.to_numpy(dtype=float)
@@ -321,23 +314,12 @@ def _read_numbers(column: pd.Series) -> np.ndarray:
 
 
 def _indicators(table: pd.DataFrame, columns: Sequence[Column]) -> np.ndarray:
-    blocks = [np.zeros((len(table), 0))]
-    for column in columns:
-        if column.categories:
-            strings = as_strings(table[column.name]).to_numpy()
-            categories = np.array(column.categories, dtype=object)
-            blocks.append((strings[:, None] == categories).astype(float))
-    return np.concatenate(blocks, axis=1)
-
-
-def _check_columns(table: pd.DataFrame, names: Sequence[str]) -> None:
-    missing = sorted(set(names) - set(table.columns))
-    if missing:
-        raise TableError(
-            f"The table must have the column {missing[0]!r} that the model was trained with, but "
-            f"lacks it{f' and {len(missing) - 1} others' if len(missing) > 1 else ''}: add it "
-            "(empty, if its values are unknown)."
-        )
+    blocks = [
+        (as_strings(table[each.name]).to_numpy()[:, None] == np.array(each.categories, object))
+        for each in columns
+        if each.categories
+    ]
+    return np.concatenate([np.zeros((len(table), 0)), *blocks], axis=1)
 
 
 # -- on disk -------------------------------------------------------------------------------------

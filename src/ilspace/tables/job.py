@@ -17,9 +17,8 @@ from ilspace.tables.classifier import Step, TableClassifier
 from ilspace.tables.diagnosis import Diagnosis, diagnose
 from ilspace.tables.errors import TableError, as_table_errors
 from ilspace.tables.labels import take_source_labels, take_target_labels
-from ilspace.tables.partitioned import PartitionedTable
-from ilspace.tables.partitioned_work import fit_whole
-from ilspace.tables.prediction import with_given
+from ilspace.tables.partitioned import PartitionedTable, fit_whole
+from ilspace.tables.prediction import new_rows, with_given
 from ilspace.tables.reading import STANDARD_INPUT, read_table
 
 if TYPE_CHECKING:
@@ -94,9 +93,7 @@ class Adaptation:
     @property
     def predicted(self) -> pd.DataFrame:
         """What is said of the rows that had no label; of all, if each had one."""
-        if "given" not in self.labelled or self.labelled["given"].all():
-            return self.labelled
-        return self.labelled[~self.labelled["given"]]
+        return new_rows(self.labelled)
 
 
 def adapt_files(
@@ -213,23 +210,17 @@ def adapt_files(
             "Settings were chosen by fits that had all target labels; the comparison hides labels "
             "only from fits with the chosen one."
         )
-    said = (
-        *notes,
-        *(
-            dict.fromkeys(
-                " ".join(str(each.message).split())
-                for each in caught
-                if not issubclass(each.category, _FOR_DEVELOPERS)
-            )
-        ),
+    notes += dict.fromkeys(
+        " ".join(str(each.message).split())
+        for each in caught
+        if not issubclass(each.category, _FOR_DEVELOPERS)
     )
-    seconds = time.perf_counter() - start
     inputs = {"source": str(source), "target": str(target), "label": label, "seed": seed}
     inputs |= {"select": select, "scaling": scaling, "columns": matching}
     inputs |= {"id": list(ids), "ignore": list(ignored), "components": n_components}
-    return Adaptation(
-        model, source_table, target_table, y, yt, labelled, diagnosis, said, seconds, inputs, whole
-    )
+    tables = source_table, target_table, y, yt, labelled
+    seconds = time.perf_counter() - start
+    return Adaptation(model, *tables, diagnosis, tuple(notes), seconds, inputs, whole)
 
 
 def _cautions(model: TableClassifier, y: np.ndarray) -> list[str]:

@@ -18,8 +18,8 @@ import numpy as np
 
 from ilspace.selection.grid import with_settings
 from ilspace.tables.errors import TableError
-from ilspace.tables.partitioned_work import label_partitions
-from ilspace.tables.prediction import doubt_shares, predictions_table
+from ilspace.tables.partitioned import label_partitions
+from ilspace.tables.prediction import csv_lines, doubt_shares
 from ilspace.tables.report import report_page
 from ilspace.tables.result_files import MODEL, PREDICTIONS, REPORT, SUMMARY
 
@@ -64,8 +64,8 @@ def summary_of(adaptation: Adaptation) -> dict[str, Any]:
         "held_out_source_accuracy": model.holdout_score_,
         "trusted": {
             "share": float(adaptation.predicted["trusted"].mean()),
-            "least_probability": _finite(model.trust_.confidence),
-            "largest_distance": _finite(model.trust_.distance),
+            "least_probability": _plain(model.trust_.confidence),
+            "largest_distance": _plain(model.trust_.distance),
             "doubts": doubt_shares(adaptation.predicted["doubts"]),
             "accuracy_asked_for": model.trust,
         },
@@ -94,10 +94,6 @@ def summary_of(adaptation: Adaptation) -> dict[str, Any]:
         | {"python": platform.python_version()},
         "files": [PREDICTIONS, MODEL, REPORT, SUMMARY],
     }
-
-
-def _finite(value: float) -> float | None:
-    return value if np.isfinite(value) else None
 
 
 def _selection(model: TableClassifier) -> dict[str, Any] | None:
@@ -158,14 +154,12 @@ def write_outputs(
 def _write_predictions(
     adaptation: Adaptation, path: Path, on_count: Callable[[int, int], object] | None
 ) -> None:
-    model = adaptation.model
-    if adaptation.whole is None:
-        table = predictions_table(adaptation.target, adaptation.labelled, model.plan_.ids)
-        table.to_csv(path, index=False, float_format="%.6g")
-        return
+    model, given = adaptation.model, adaptation.yt is not None
     with path.open("w", encoding="utf-8", newline="") as output:
-        given = adaptation.yt is not None
-        label_partitions(model, adaptation.whole, output=output, given=given, on_count=on_count)
+        if adaptation.whole is None:
+            output.write(csv_lines(adaptation.target, adaptation.labelled, model.plan_.ids))
+        else:
+            label_partitions(model, adaptation.whole, output=output, given=given, on_count=on_count)
 
 
 def check_folder(folder: Path, *, force: bool) -> None:

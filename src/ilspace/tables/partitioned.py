@@ -1,17 +1,23 @@
-"""A table that stays in its Parquet files, of which Dask reads a partition at a time."""
+"""A table that stays in its Parquet files: Dask fits and labels a partition at a time."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import IO, TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
+from sklearn.base import clone
 
+from ilspace.dask.rows import FAN_IN, RowSummary, add_up, summarised, tree
 from ilspace.tables.binary_files import parquet_blocks
-from ilspace.tables.errors import TableError
-from ilspace.tables.labels import missing_labels
+from ilspace.tables.classifier import TableClassifier
+from ilspace.tables.encoding import TableEncoder, known_sums, scaled_encoder, unscaled
+from ilspace.tables.errors import TableError, as_table_errors
+from ilspace.tables.labels import missing_labels, take_target_labels
+from ilspace.tables.prediction import csv_lines, with_given
 from ilspace.tables.reading import table_files
 
 if TYPE_CHECKING:
@@ -84,6 +90,52 @@ class PartitionedTable:
         """Number of rows."""
         return sum(partition.n_rows for partition in self.partitions)
 
+    def map(self, task: Callable[..., Any], *arguments: Any) -> list[Any]:
+        """Call a function for each partition, later and wherever Dask likes.
+
+        Parameters
+        ----------
+        task : callable
+            Takes a partition first.
+        *arguments : object
+            What else it takes; sent once.
+
+        Returns
+        -------
+        list of Delayed
+            One per partition.
+        """
+        from dask.delayed import delayed
+
+        shared = [delayed(each, traverse=False) for each in arguments]
+        return [delayed(task)(partition, *shared) for partition in self.partitions]
+
+    def joined(self, parts: Sequence[Any], *width: int, dtype: type) -> Any:
+        """Put arrays of the partitions together.
+
+        Parameters
+        ----------
+        parts : sequence of Delayed
+            One per partition.
+        *width : int
+            Number of columns, if they have some.
+        dtype : type
+            Of all.
+
+        Returns
+        -------
+        dask Array of shape (n_rows, *width)
+            Rows in their order.
+        """
+        from dask.array.core import concatenate, from_delayed
+
+        return concatenate(
+            [
+                from_delayed(part, shape=(partition.n_rows, *width), dtype=dtype)
+                for part, partition in zip(parts, self.partitions, strict=True)
+            ]
+        )
+
     def sample(
         self, seed: int, *, string_columns: Sequence[str], classes: np.ndarray
     ) -> pd.DataFrame:
@@ -112,11 +164,10 @@ class PartitionedTable:
         if len(chosen) > SAMPLE:
             chosen = np.sort(np.random.default_rng(seed).choice(chosen, SAMPLE, replace=False))
         shares = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
-        read = delayed(sample_partition)
-        asked = {"string_columns": tuple(string_columns), "label": self.label}
-        asked["missing"] = missing_labels(classes)
+        read, as_written = delayed(_sample_partition), tuple(string_columns)
+        missing = missing_labels(classes)
         tasks = [
-            read(partition, share - (end - partition.n_rows), **asked)
+            read(partition, share - (end - partition.n_rows), as_written, self.label, missing)
             for partition, share, end in zip(self.partitions, shares, ends, strict=True)
         ]
         return pd.concat(compute(*tasks), ignore_index=True)
@@ -148,34 +199,14 @@ def read_partition(partition: Partition, string_columns: Sequence[str]) -> pd.Da
     return table
 
 
-def sample_partition(
+def _sample_partition(
     partition: Partition,
     rows: np.ndarray,
-    *,
     string_columns: tuple[str, ...],
     label: str,
     missing: frozenset[str],
 ) -> pd.DataFrame:
-    """Some rows of a partition, and all that have a label.
-
-    Parameters
-    ----------
-    partition : Partition
-        Which one.
-    rows : ndarray of int
-        Numbers of rows.
-    string_columns : tuple of str
-        Columns to keep as strings, as they are written.
-    label : str
-        The column of labels.
-    missing : frozenset of str
-        Markers of a missing label.
-
-    Returns
-    -------
-    DataFrame
-        In the order of the partition.
-    """
+    """Some rows of a partition, and all that have a label."""
     table = read_partition(partition, (*string_columns, label))
     if label in table.columns:
         rows = np.union1d(rows, np.flatnonzero(~table[label].isin(missing)))
@@ -197,3 +228,158 @@ def _partitions_of(file: Path) -> Iterator[Partition]:
             f"be read as one ({' '.join(str(error).split())[:120]}): convert it."
         ) from None
     yield from (Partition(str(file.resolve()), i, size) for i, size in enumerate(sizes) if size)
+
+
+def fit_whole(
+    model: TableClassifier,
+    source: pd.DataFrame,
+    y: np.ndarray,
+    *,
+    target: PartitionedTable,
+    sample: pd.DataFrame,
+    yt: np.ndarray | None,
+) -> None:
+    """Fit a model that a sample has prepared to all rows.
+
+    Columns, categories, held-out rows and trust stay those of the sample; what fills missing
+    values, scales the columns and is learned from then on is that of all rows.
+
+    Parameters
+    ----------
+    model : TableClassifier
+        Fitted to the source and a sample of the target.
+    source : DataFrame
+        Rows of the source.
+    y : ndarray of shape (n,)
+        Their labels.
+    target : PartitionedTable
+        All rows of the target.
+    sample : DataFrame
+        Those that the model was fitted to, with all that have a label.
+    yt : ndarray or None
+        Their labels.
+    """
+    from dask.base import compute
+    from dask.delayed import delayed
+
+    encoder = encoder_of_all(model.target_encoder_, target)
+    rows = target.joined(target.map(_encode_partition, encoder), len(encoder.names), dtype=float)
+    labels = target.map(_labels_of_partition, np.unique(y), target.label)
+    n_labelled = sum(compute(*(delayed(_count_labels)(each) for each in labels)))
+    own = model.estimator_.callback
+    told = model._told("all", model.holdout_score_, own)
+    fitted = clone(model.estimator_).set_params(callback=told)
+    source_rows = model.source_encoder_.encode(source)
+    fitted.fit(source_rows, y, rows, target.joined(labels, dtype=object) if n_labelled else None)
+    model.estimator_ = fitted.set_params(callback=own)
+    model.target_encoder_ = encoder
+    model._learn_means(source_rows, y, sample, yt)
+
+
+def label_partitions(
+    model: TableClassifier,
+    target: PartitionedTable,
+    *,
+    output: IO[str],
+    given: bool,
+    on_count: Callable[[int, int], object] | None = None,
+) -> None:
+    """Label all rows, and write the predictions a few partitions at a time.
+
+    Parameters
+    ----------
+    model : TableClassifier
+        Fitted.
+    target : PartitionedTable
+        The rows.
+    output : file
+        Text, to which the predictions are written as CSV.
+    given : bool
+        Whether to say which rows had a label.
+    on_count : callable, optional
+        Called with how many partitions are done, and of how many.
+    """
+    from dask.base import compute
+    from dask.delayed import delayed
+
+    light = copy(model)
+    # not needed to label rows, and not everything there can be sent
+    light.callback = light.estimator = light.search_ = light.holdout_estimator_ = None
+    light.estimator_ = copy(model.estimator_).set_params(callback=None)
+    label, there = delayed(_label_partition), delayed(light, traverse=False)
+    firsts = np.cumsum([0, *(each.n_rows for each in target.partitions)]).tolist()
+    tasks = [
+        label(partition, there, first, target.label if given else None)
+        for partition, first in zip(target.partitions, firsts, strict=False)
+    ]
+    for start in range(0, len(tasks), FAN_IN):
+        for text in compute(*tasks[start : start + FAN_IN]):
+            output.write(text)
+        if on_count is not None:
+            on_count(min(start + FAN_IN, len(tasks)), len(tasks))
+
+
+def encoder_of_all(sampled: TableEncoder, target: PartitionedTable) -> TableEncoder:
+    """Give the encoder of a sample the numbers of all rows.
+
+    Parameters
+    ----------
+    sampled : TableEncoder
+        Knows the columns and categories.
+    target : PartitionedTable
+        All rows.
+
+    Returns
+    -------
+    TableEncoder
+        With what fills missing values and scales columns in all rows.
+    """
+    from dask.base import compute
+
+    ((sums, counts),) = compute(tree(target.map(_sums_of_partition, sampled), add_up))
+    fill = sums / np.maximum(counts, 1)
+    summary: RowSummary
+    (summary,) = compute(summarised(target.map(_encode_partition, unscaled(sampled, fill))))
+    if summary.moments is None:
+        raise TableError(
+            "The target must hold numbers that can be squared, but its largest is "
+            f"{summary.largest:.3g}: scale its columns."
+        )
+    mean, std = summary.moments.mean, np.sqrt(np.diagonal(summary.moments.covariance))
+    return scaled_encoder(sampled, fill, mean, std, n_rows=summary.moments.n_rows)
+
+
+# -- tasks ---------------------------------------------------------------------------------------
+
+
+def _sums_of_partition(partition: Partition, encoder: TableEncoder) -> Any:
+    """Sums and counts of the numbers that are not missing."""
+    return known_sums(encoder.read(read_partition(partition, encoder.categorical)).numbers)
+
+
+def _encode_partition(partition: Partition, encoder: TableEncoder) -> np.ndarray:
+    return encoder.encode(read_partition(partition, encoder.categorical))
+
+
+def _labels_of_partition(partition: Partition, classes: np.ndarray, label: str) -> np.ndarray:
+    """Labels of the rows, None where there is none."""
+    _, yt = take_target_labels(read_partition(partition, (label,)), label, classes=classes)
+    return np.full(partition.n_rows, None, dtype=object) if yt is None else yt
+
+
+def _count_labels(yt: np.ndarray) -> int:
+    return sum(each is not None for each in yt)
+
+
+def _label_partition(
+    partition: Partition, model: TableClassifier, first: int, label: str | None
+) -> str:
+    """Predictions as lines of a CSV file; with a label, which rows had one."""
+    as_written = (*model.plan_.ids, *model.target_encoder_.categorical)
+    table = read_partition(partition, as_written if label is None else (*as_written, label))
+    with as_table_errors():
+        labelled = model.label_rows(table)
+    if label is not None:
+        _, yt = take_target_labels(table, label, classes=model.classes_)
+        labelled = with_given(labelled, yt)
+    return csv_lines(table, labelled, model.plan_.ids, first=first)

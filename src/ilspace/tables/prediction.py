@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -85,12 +84,51 @@ def with_given(labelled: pd.DataFrame, yt: np.ndarray | None) -> pd.DataFrame:
     DataFrame
         With the column ``given``; where it is true, the label is certain and beyond doubt.
     """
-    given = np.array([yt is not None and yt[i] is not None for i in range(len(labelled))], bool)
+    import pandas as pd
+
+    given = np.broadcast_to(pd.notna(yt), len(labelled))
     labelled = labelled.assign(given=given)
     if yt is not None:
         labelled.loc[given, "label"] = yt[given]
         labelled.loc[given, ["probability", "trusted", "doubts"]] = [1.0, True, ""]
     return labelled
+
+
+def new_rows(labelled: pd.DataFrame) -> pd.DataFrame:
+    """Rows that had no label; all, if all had one.
+
+    Parameters
+    ----------
+    labelled : DataFrame
+        From :meth:`TableClassifier.label_rows` or :func:`with_given`.
+
+    Returns
+    -------
+    DataFrame
+        Some of its rows.
+    """
+    if "given" not in labelled or labelled["given"].all():
+        return labelled
+    return labelled[~labelled["given"]]
+
+
+def csv_lines(
+    table: pd.DataFrame, labelled: pd.DataFrame, ids: Sequence[str], *, first: int = 0
+) -> str:
+    """Lines of the file of predictions: whole ones, should it be a pipe that closes.
+
+    Parameters
+    ----------
+    table, labelled, ids, first
+        As for :func:`predictions_table`.
+
+    Returns
+    -------
+    str
+        CSV, with a header above the first row of the table.
+    """
+    predictions = predictions_table(table, labelled, ids, first=first)
+    return predictions.to_csv(index=False, header=first == 0, float_format="%.6g")
 
 
 def doubt_shares(doubts: pd.Series) -> dict[str, float]:
@@ -142,16 +180,12 @@ def label_file(
     known = {*model.plan_.ids, *(each.name for each in model.plan_.target)}
     left_out: tuple[str, ...] = ()
     # as written: of categories 1, 2 and x, a block with missing values and no x makes 1.0 and 2.0
-    categories = [each.name for each in model.plan_.target if each.categories]
-    as_written = (*model.plan_.ids, *categories)
+    as_written = (*model.plan_.ids, *model.target_encoder_.categorical)
     for block in read_chunks(path, string_columns=as_written, n_rows=n_rows):
         left_out = tuple(str(each) for each in block.columns if each not in known)
         with as_table_errors():
             labelled = model.label_rows(block)
-        table = predictions_table(block, labelled, model.plan_.ids, first=done)
-        text = io.StringIO()  # whole lines only, should the output be a pipe that closes
-        table.to_csv(text, index=False, header=done == 0, float_format="%.6g")
-        output.write(text.getvalue())
+        output.write(csv_lines(block, labelled, model.plan_.ids, first=done))
         done += len(block)
         trusted += int(labelled["trusted"].sum())
         doubts.update(word for each in labelled["doubts"] for word in each.split())

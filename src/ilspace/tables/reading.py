@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import shutil
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -10,7 +11,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from ilspace.tables.binary_files import mat_table, npz_table, parquet_blocks
+import numpy as np
+
+from ilspace.tables.binary_files import array_table, parquet_blocks
 from ilspace.tables.csv_files import csv_blocks
 from ilspace.tables.errors import TableError
 
@@ -19,9 +22,6 @@ if TYPE_CHECKING:
 
 STANDARD_INPUT = "-"
 """Path that stands for the standard input."""
-
-_CHUNK = 2**20
-"""Bytes of the standard input that are copied at a time."""
 
 
 def read_table(
@@ -84,10 +84,11 @@ def read_chunks(
     """
     is_empty = True
     with _refusals(path):
-        for block in _blocks(path, tuple(string_columns), label, n_rows):
-            if len(block):
-                is_empty = False
-                yield block
+        for stream, name in _streams(path):
+            for block in _blocks(stream, name, tuple(string_columns), label, n_rows):
+                if len(block):
+                    is_empty = False
+                    yield block
         if is_empty:
             raise TableError(f"{_named(path)} must have rows, but has none: check the file.")
 
@@ -155,37 +156,30 @@ def _named(path: str | Path) -> str:
     return "The standard input" if str(path) == STANDARD_INPUT else str(path)
 
 
-def _blocks(
-    path: str | Path, string_columns: tuple[str, ...], label: str | None, n_rows: int | None
-) -> Iterator[pd.DataFrame]:
-    name = _named(path)
+def _streams(path: str | Path) -> Iterator[tuple[BinaryIO, str]]:
+    """Files that can be read by seeking, as some formats are, and what to call them."""
     if str(path) == STANDARD_INPUT:
-        yield from _blocks_of_copy(sys.stdin.buffer, name, string_columns, label, n_rows)
+        with _copied(sys.stdin.buffer) as stream:
+            yield stream, _named(path)
         return
     for file in table_files(path):
         with file.open("rb") as stream:
             if stream.seekable():
-                yield from _blocks_of(stream, str(file), string_columns, label, n_rows)
+                yield stream, str(file)
             else:  # a named pipe
-                yield from _blocks_of_copy(stream, str(file), string_columns, label, n_rows)
+                with _copied(stream) as copy:
+                    yield copy, str(file)
 
 
-def _blocks_of_copy(
-    stream: BinaryIO,
-    name: str,
-    string_columns: tuple[str, ...],
-    label: str | None,
-    n_rows: int | None,
-) -> Iterator[pd.DataFrame]:
-    """Copy a stream to a file first: formats are told, and some read, by seeking."""
+@contextmanager
+def _copied(stream: BinaryIO) -> Iterator[BinaryIO]:
     with tempfile.TemporaryFile() as copy:
-        for chunk in iter(lambda: stream.read(_CHUNK), b""):
-            copy.write(chunk)
+        shutil.copyfileobj(stream, copy)
         copy.seek(0)
-        yield from _blocks_of(copy, name, string_columns, label, n_rows)
+        yield copy
 
 
-def _blocks_of(
+def _blocks(
     stream: BinaryIO,
     name: str,
     string_columns: tuple[str, ...],
@@ -197,23 +191,22 @@ def _blocks_of(
     stream.seek(0)
     string_columns = string_columns if label is None else (*string_columns, label)
     if start.startswith(b"PAR1"):
-        yield from parquet_blocks(stream, name, string_columns=string_columns, n_rows=n_rows)
-    elif start.startswith(b"PK\x03\x04") and b"[Content_Types].xml" in start:
+        return parquet_blocks(stream, name, string_columns=string_columns, n_rows=n_rows)
+    if start.startswith(b"PK\x03\x04") and b"[Content_Types].xml" in start:
         raise TableError(
             f"{name} must be CSV, Parquet, NPZ or MAT, but is a workbook: save it as CSV."
         )
-    elif start.startswith(b"PK\x03\x04"):
-        yield from _cut(npz_table(stream, name, label=label), n_rows)
-    elif start.startswith((b"MATLAB 5.0", b"MATLAB 7.3")):
-        yield from _cut(mat_table(stream, name, label=label), n_rows)
-    elif start.startswith(b"\x1f\x8b"):
-        with gzip.GzipFile(fileobj=stream) as text:
-            rows: Any = text
-            yield from csv_blocks(rows, name, string_columns=string_columns, n_rows=n_rows)
-    else:
-        yield from csv_blocks(stream, name, string_columns=string_columns, n_rows=n_rows)
+    if start.startswith((b"PK\x03\x04", b"MATLAB 5.0", b"MATLAB 7.3")):
+        import scipy.io
+
+        is_npz = start.startswith(b"PK")
+        content = np.load(stream, allow_pickle=False) if is_npz else scipy.io.loadmat(stream)
+        return _cut(array_table(content, name, label=label), n_rows)
+    rows: Any = gzip.GzipFile(fileobj=stream) if start.startswith(b"\x1f\x8b") else stream
+    return csv_blocks(rows, name, string_columns=string_columns, n_rows=n_rows)
 
 
 def _cut(table: pd.DataFrame, n_rows: int | None) -> Iterator[pd.DataFrame]:
-    for top in range(0, len(table), n_rows or max(1, len(table))):
-        yield table.iloc[top : top + (n_rows or len(table))].reset_index(drop=True)
+    height = n_rows or max(1, len(table))
+    for top in range(0, len(table), height):
+        yield table.iloc[top : top + height].reset_index(drop=True)
