@@ -27,15 +27,14 @@ from ilspace.storage import ModelFileError, schema
 from ilspace.tables.columns import ColumnPlan, plan_columns
 from ilspace.tables.encoding import (
     SCALINGS,
-    STRING,
     Entries,
     TableEncoder,
     default_scaling,
     encoder_schema,
     fit_encoder,
-    is_whole,
 )
 from ilspace.tables.errors import TableError
+from ilspace.tables.kinds import STRING, is_whole
 from ilspace.tables.monitor import Monitor
 from ilspace.tables.second_opinion import NearestMean, is_blind, nearest_mean
 from ilspace.tables.trust import Trust, in_words, learn_trust
@@ -238,7 +237,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         check_consistent_length(X, y)
         classes, _ = encode_source(y)
         codes = encode_target(yt, classes, len(Xt))
-        yt = np.where(codes >= 0, classes[codes], None) if (codes >= 0).any() else None
+        yt = np.where(codes >= 0, classes[codes], np.array(None)) if (codes >= 0).any() else None
         self.plan_ = plan_columns(X, Xt, ids=self.ids, ignored=self.ignored, matching=self.matching)
         if not self.plan_.are_shared and yt is None:
             raise TableError(
