@@ -500,3 +500,13 @@ def test_any_valid_input_gives_finite_numbers_and_source_classes(
         projection = getattr(fitted, name).astype(float)
         gram = projection.T @ projection
         np.testing.assert_allclose(gram, np.eye(len(gram)), atol=1e-5)
+
+
+def test_maps_have_the_type_that_holds_the_rows_of_both_domains():
+    far = Xt + 3e6  # single precision would lose the target's mean
+    single, double = (
+        ILSTransformer(3).fit(X.astype(dtype), y, far) for dtype in (np.float32, np.float64)
+    )
+    assert single.target_mean_.dtype == np.float64
+    for model in (single, double):
+        assert np.abs(model.transform(far).mean(axis=0)).max() < 1e-6

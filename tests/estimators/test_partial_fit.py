@@ -262,7 +262,9 @@ def test_tensors(library):
 
 def test_a_dense_piece_joins_sparse_ones_and_types_stay():
     model = ILSTransformer(4, random_state=0)
-    model.partial_fit(sparse.csr_array(X[:99].astype("f4")), y[:99], sparse.csr_array(Xt))
+    model.partial_fit(
+        sparse.csr_array(X[:99].astype("f4")), y[:99], sparse.csr_array(Xt.astype("f4"))
+    )
     model.partial_fit(X[99:], y[99:])
     assert model.source_projection_.dtype == np.float32
     dense = ILSTransformer(4, random_state=0).partial_fit(X[:99], y[:99], Xt)
@@ -360,6 +362,21 @@ def test_an_interruption_leaves_the_model_as_it_was(how):
     with warned, pytest.raises(KeyboardInterrupt):
         model.partial_fit(X[99:], y[99:], Xt)
     assert vars(model) == before
+
+
+def test_a_batch_that_fails_does_not_move_the_generator():
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    models = [ILSClassifier(4, random_state=0, batch_size=30) for _ in range(2)]
+    for model in models:
+        model.partial_fit(X[:99], y[:99], Xt)
+    with pytest.raises(KeyboardInterrupt):
+        models[0].set_params(callback=interrupt).partial_fit(X[99:150], y[99:150])
+    models[0].set_params(callback=None)
+    for model in models:
+        model.partial_fit(X[150:], y[150:])
+    np.testing.assert_array_equal(*(model.transform(Xt) for model in models))
 
 
 BAD_FIRST = [

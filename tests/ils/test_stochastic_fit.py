@@ -85,11 +85,11 @@ def test_mini_batches_of_weighted_rows_are_unbiased():
         rng=np.random.default_rng(0),
     )
     objective, projections, metric = made.problem.objective, made.bases, made.start[2]
-    batches = made.rows.mini_batches(made.hinge, 45, np.random.default_rng(1))
+    batches = made.rows.mini_batches(made.hinge, 45, np.random.default_rng(1), n_components=4)
     met = [float(batch(projections, metric).value) for batch in islice(batches, 400)]
-    wanted = float(made.rows.all_pairs(made.hinge)(projections, metric).value)
+    wanted = float(made.rows.all_pairs(made.hinge, n_components=4)(projections, metric).value)
     assert abs(np.mean(met) - wanted) < 4 * np.std(met) / 20 + 0.01 * wanted
-    unweighted = replace(made.rows, weights=None).all_pairs(made.hinge)
+    unweighted = replace(made.rows, weights=None).all_pairs(made.hinge, n_components=4)
     assert abs(float(unweighted(projections, metric).value) / wanted - 1) > 0.05
     # the mini-batches of the problem are the same objective with other pairs
     assert made.problem.batches is not None

@@ -117,8 +117,8 @@ MUTANTS = (
         "class-means-without-weights",
         "starts",
         "domains/domains.py",
-        "(codes[:, None] == self.labelled_codes[None, :]) * self.labelled_weights",
-        "(codes[:, None] == self.labelled_codes[None, :]) * 1.0",
+        "shares = weights[members] / weights[members].sum()",
+        "shares = 1 / len(members) + 0 * weights[members]",
         ("tests/ils/test_init.py::test_class_means_of_weighted_rows_are_those_of_repeated_rows",),
     ),
     Mutant(
@@ -424,8 +424,8 @@ MUTANTS = (
         "either-opinion-is-enough",
         "trust thresholds",
         "tables/classifier.py",
-        "(alone != label) | (unadapted != label)",
-        "(alone != label) & (unadapted != label)",
+        '(alone != label) | (others["unadapted"] != label)',
+        '(alone != label) & (others["unadapted"] != label)',
         golden("table-of-wines"),
     ),
     # -- label-free criteria -----------------------------------------------------------------------

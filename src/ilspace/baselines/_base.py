@@ -203,7 +203,7 @@ class ScoringBaseline(Baseline):
         ndarray of shape (n, n_classes), or (n,) for two classes
             Larger means more confident; for two classes, in the second one.
         """
-        rows, is_source = self._check_rows(X, domain, sample_domain, allow_source)
+        rows, is_source = self._check_rows(X, domain, sample_domain)
         scores = self._scores(on_host(rows), is_source)
         return scores if scores.shape[1] > 1 else scores[:, 0]
 
@@ -262,8 +262,7 @@ class LatentBaseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline
             The rows in the latent space; a lazy Dask array for a Dask collection.
         """
         check_is_fitted(self)
-        where = (domain, sample_domain, allow_source)
-        return self._on_rows(latent_of, X, *where, width=self._n_features_out)
+        return self._on_rows(latent_of, X, domain, sample_domain, width=self._n_features_out)
 
     def _latent(self, X, is_source: np.ndarray) -> Any:
         means, maps = (self.source_mean_, self.target_mean_), (self._source_map, self._target_map)
@@ -371,7 +370,7 @@ class LatentBaseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline
         ndarray of shape (n, n_classes)
             Rows sum to 1.
         """
-        rows = self._check_rows(X, domain, sample_domain, allow_source)
+        rows = self._check_rows(X, domain, sample_domain)
         return self.classifier_.predict_proba(self._latent(*rows))
 
     @available_if(_classifier_has("decision_function"))
@@ -394,7 +393,7 @@ class LatentBaseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline
         ndarray of shape (n, n_classes), or (n,) for two classes
             Larger means more confident; for two classes, in the second one.
         """
-        rows = self._check_rows(X, domain, sample_domain, allow_source)
+        rows = self._check_rows(X, domain, sample_domain)
         return self.classifier_.decision_function(self._latent(*rows))
 
 

@@ -95,7 +95,7 @@ def _check_columns(model: Any, X: Any, domain: str) -> None:
         import pandas as pd
 
         row = pd.DataFrame(row, columns=list(X.columns))
-    model._check_rows(row, domain, None, True)
+    model._check_rows(row, domain)
 
 
 def _on_block(
@@ -108,5 +108,5 @@ def _on_block(
 ) -> np.ndarray:
     if rows.shape[0] == 0:
         return np.empty((0,) if width is None else (0, width), dtype=dtype)
-    checked = model._check_rows(rows, domain, None, True, named=False)
+    checked = model._check_rows(rows, domain, named=False)
     return to_numpy(work(model, *checked)).astype(dtype, copy=False)

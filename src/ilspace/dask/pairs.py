@@ -139,14 +139,14 @@ class DaskRows:
         totals = pair_totals(np.arange(len(masses)), masses)
         return scatter_statistics(ClassScatter(*spread), means, masses=masses, totals=totals)
 
-    def all_pairs(self, hinge: Hinge, *, n_components: int = 1) -> DaskPairs:
+    def all_pairs(self, hinge: Hinge, *, n_components: int) -> DaskPairs:
         """Compare every row with every other; similar and dissimilar pairs are balanced.
 
         Parameters
         ----------
         hinge : Hinge
             Loss of a margin violation.
-        n_components : int, default=1
+        n_components : int
             Ignored.
 
         Returns

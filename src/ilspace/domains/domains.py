@@ -121,7 +121,7 @@ class Domain:
         n, d = self.shape
         is_tall = n >= d and self.n_labelled > 0
         return row_space(
-            self._working_rows,
+            self.working_rows,
             self.weights,
             n_axes=n_axes,
             reduce=reduce and not (on_target_axes and is_tall),
@@ -158,12 +158,19 @@ class Domain:
         array of shape (k, r)
             In the coordinates of `space`.
         """
-        rows = self.coordinates(space)
-        member = (codes[:, None] == self.labelled_codes[None, :]) * self.labelled_weights
-        return like(member / member.sum(axis=1, keepdims=True), rows) @ rows
+        rows, weights = self.coordinates(space), self.labelled_weights
+        xp = array_namespace(rows)
+
+        def mean(code: int) -> Array:
+            members = np.flatnonzero(self.labelled_codes == code)
+            shares = weights[members] / weights[members].sum()
+            return like(shares, rows) @ xp.take(rows, like(members, rows), axis=0)
+
+        return xp.stack([mean(code) for code in codes])
 
     @property
-    def _working_rows(self) -> Array:
+    def working_rows(self) -> Array:
+        """Rows in the floating type that is worked in."""
         return _working(self.X)
 
 
@@ -192,6 +199,17 @@ class Domains:
     def all(self) -> tuple[Any, ...]:
         """The sources, then the target."""
         return self.sources if self.target is None else (*self.sources, self.target)
+
+    @property
+    def dtype(self) -> Any:
+        """Floating type that holds the rows of all domains."""
+        types = [domain.dtype for domain in self.all]
+        rows = getattr(self.sources[0], "X", None)
+        return (
+            array_namespace(rows).result_type(*types)
+            if is_foreign(rows)
+            else np.result_type(*types)
+        )
 
     @property
     def names(self) -> tuple[str, ...]:

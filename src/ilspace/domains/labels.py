@@ -193,14 +193,19 @@ def codes_among(classes: np.ndarray, labels: Array, rule: str, remedy: str) -> n
     ndarray of int, shape (n,)
         Position of each label in `classes`.
     """
-    labels = np.asarray(labels).tolist()
-    code_of = {label: code for code, label in enumerate(classes.tolist())}
-    unseen = [label for label in dict.fromkeys(labels) if label not in code_of]
+    codes, unseen = _look_up(classes, np.asarray(labels).tolist())
     if unseen:
         raise ValueError(
             f"{rule}, but {unseen[:5]} is not among {classes[:10].tolist()}: {remedy}."
         )
-    return np.array([code_of[label] for label in labels], dtype=np.int64)
+    return codes
+
+
+def _look_up(classes: np.ndarray, labels: list) -> tuple[np.ndarray, list]:
+    """Position of each label, -1 where it is no class, and the different labels that are none."""
+    code_of = {label: code for code, label in enumerate(classes.tolist())}
+    codes = np.array([code_of.get(label, UNLABELLED) for label in labels], dtype=np.int64)
+    return codes, [label for label in dict.fromkeys(labels) if label not in code_of]
 
 
 def encode_target(
@@ -235,9 +240,7 @@ def encode_target(
             "rows without a label with None, NaN or -1 instead of leaving them out."
         )
     labelled = ~unlabelled_rows(yt, classes, marked=marked)
-    code_of = {label: code for code, label in enumerate(classes.tolist())}
-    labels = label_values(yt)[labelled].tolist()
-    unseen = [label for label in dict.fromkeys(labels) if label not in code_of]
+    found, unseen = _look_up(classes, label_values(yt)[labelled].tolist())
     if not _MARKER_STRINGS.isdisjoint(unseen):
         raise ValueError(
             f"yt holds {unseen[:5]}, which is no class but a missing-label marker as a string: an "
@@ -249,5 +252,5 @@ def encode_target(
             f"markers, but holds {unseen[:5]}: mark such rows with None or NaN, or add source rows "
             "of these classes."
         )
-    codes[labelled] = [code_of[label] for label in labels]
+    codes[labelled] = found
     return codes

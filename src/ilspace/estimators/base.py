@@ -80,7 +80,7 @@ class DomainAdapter(BaseEstimator):
     # -- after fit -------------------------------------------------------------------------------
 
     def _check_rows(
-        self, X, domain: str, sample_domain, allow_source: bool, *, named: bool = True
+        self, X, domain: str, sample_domain=None, *, named: bool = True
     ) -> tuple[Any, Position]:
         """Check rows given after fit; the rows, and the position of their domain.
 
@@ -123,7 +123,6 @@ class DomainAdapter(BaseEstimator):
         X,
         domain: str,
         sample_domain,
-        allow_source: bool,
         *,
         width: int | None,
         dtype: Any = None,
@@ -134,7 +133,7 @@ class DomainAdapter(BaseEstimator):
         or is 1-d where that is None.
         """
         if not is_dask(X):
-            return work(self, *self._check_rows(X, domain, sample_domain, allow_source))
+            return work(self, *self._check_rows(X, domain, sample_domain))
         check_is_fitted(self)
         return by_blocks(
             self,
@@ -214,8 +213,8 @@ class DomainClassifier(ClassifierMixin, DomainAdapter):
             Labels. Of a Dask collection a Dask array, of which nothing is computed yet.
         """
         check_is_fitted(self)
-        where = (domain, sample_domain, allow_source)
-        return self._on_rows(_labels_of, X, *where, width=None, dtype=self.classes_.dtype)
+        dtype = self.classes_.dtype
+        return self._on_rows(_labels_of, X, domain, sample_domain, width=None, dtype=dtype)
 
     def score(
         self, X, y, sample_weight=None, *, domain="target", sample_domain=None, allow_source=False
@@ -275,8 +274,7 @@ def latent_distance(model: Any, pairs, domain: str) -> Array:
             f"pairs must have shape (n_pairs, 2, n_features), but has shape {pairs.shape}."
         )
     first, second = (
-        model._latent(*model._check_rows(pairs[:, side, :], domain, None, True, named=False))
-        for side in (0, 1)
+        model._latent(*model._check_rows(pairs[:, side, :], domain, named=False)) for side in (0, 1)
     )
     offsets = first - second
     xp = array_namespace(offsets)

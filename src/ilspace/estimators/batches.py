@@ -10,7 +10,7 @@ from scipy import sparse
 from ilspace._typing import Array
 from ilspace.backend import array_namespace, is_foreign, like, on_host, to_numpy
 from ilspace.domains import Domain, Domains, check_domains, take_rows
-from ilspace.domains.checks import check_weights
+from ilspace.domains.checks import check_weights, require_labels
 from ilspace.domains.labels import class_names, codes_among, encode_target, natural_labels
 
 
@@ -85,13 +85,10 @@ def next_batch(
             "Target rows must be there from the first call of partial_fit on, but that had none: "
             "begin with a new estimator and pass Xt at once."
         )
-    if X is not None and y is None:
-        raise ValueError(
-            f"{type(model).__name__} requires y to be passed, but the target y is None: the "
-            "source rows need labels (labels of target rows go into yt)."
-        )
-    source = None if X is None else model._check_rows(X, "source", None, True)[0]
-    target = None if Xt is None else model._check_rows(Xt, "target", None, True)[0]
+    if X is not None:
+        require_labels(y, type(model).__name__)
+    source = None if X is None else model._check_rows(X, "source")[0]
+    target = None if Xt is None else model._check_rows(Xt, "target")[0]
     sizes = [0 if rows is None else rows.shape[0] for rows in (source, target)]
     if sample_weight is not None:
         sample_weight = np.asarray(on_host(sample_weight))

@@ -188,8 +188,8 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
             Dask collection a Dask array, of which nothing is computed yet.
         """
         check_is_fitted(self)
-        where = (domain, sample_domain, allow_source)
-        return self._on_rows(_distances_of, X, *where, width=len(self.classes_))
+        width = len(self.classes_)
+        return self._on_rows(_distances_of, X, domain, sample_domain, width=width)
 
     def predict_proba(self, X, domain="target", *, sample_domain=None, allow_source=False):
         r"""Probabilities of the classes.
@@ -216,8 +216,8 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
             array, of which nothing is computed yet.
         """
         check_is_fitted(self)
-        where = (domain, sample_domain, allow_source)
-        return self._on_rows(_probabilities_of, X, *where, width=len(self.classes_))
+        width = len(self.classes_)
+        return self._on_rows(_probabilities_of, X, domain, sample_domain, width=width)
 
     def nearest(self, X, domain="target"):
         """Class of each row, how sure that is, and how far the nearest labelled row is.
@@ -238,7 +238,7 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         distance : ndarray of shape (n,)
             To the nearest labelled row of any class and domain in the latent space, not squared.
         """
-        by_domain = self._domain_distances(*self._check_rows(X, domain, None, True))
+        by_domain = self._domain_distances(*self._check_rows(X, domain))
         combined = self._combined(by_domain)
         codes = np.argmin(to_numpy(combined), axis=1)
         probabilities = to_numpy(self._probabilities(combined))
@@ -254,13 +254,8 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
     def _domain_distances(self, X, position: Position) -> list[Array]:
         """Class distances to the labelled rows of each domain."""
         latent = self._latent(X, position)
-        xp = array_namespace(latent)
-        far = xp.zeros_like(latent[:, :1]) + xp.full_like(latent[:1, :1], xp.inf)
-        far = xp.broadcast_to(far, (latent.shape[0], len(self.classes_)))
-        by_domain = [
-            class_distances(latent, rows, codes, len(self.classes_)) if len(codes) else far
-            for rows, codes in self._labelled
-        ]
+        n_classes = len(self.classes_)
+        by_domain = (class_distances(latent, *labelled, n_classes) for labelled in self._labelled)
         return [as_dtype(each, latent.dtype) for each in by_domain]
 
     def _combined(self, by_domain: list[Array]) -> Array:

@@ -316,7 +316,8 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         """Learn the latent space from one batch of the data after another.
 
         The first batch decides the columns, the classes and the dimension of the latent space; it
-        should have as many rows as that is wide, or more. Later batches may bring rows of either
+        should have as many rows as that is wide, or more, and rows of two classes at least. Later
+        batches may bring rows of either
         domain or of both. Means and covariances become exactly those of all rows that have come.
         Pairs are those of the batch and of the rows kept from earlier ones: a uniform sample
         of at most 5,000 labelled rows of each domain, as many of each class and no fewer than two,
@@ -447,8 +448,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
             which nothing is computed yet.
         """
         check_is_fitted(self)
-        where = (domain, sample_domain, allow_source)
-        return self._on_rows(latent_of, X, *where, width=self._n_features_out)
+        return self._on_rows(latent_of, X, domain, sample_domain, width=self._n_features_out)
 
     def _latent(self, X, position: Position) -> Array:
         return self.map_.transform(X, position)

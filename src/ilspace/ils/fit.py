@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -103,7 +103,7 @@ def fit_ils(
         if problem.problem.batches is not None:
             solution = _evaluated_on_all_pairs(solution, problem)
         report_end(solution, verbose, name)
-        return ILSMap.from_solution(problem, solution, domains.sources[0].dtype)
+        return ILSMap.from_solution(problem, solution, domains.dtype)
 
 
 def solve_ils(
@@ -159,8 +159,7 @@ def solve_ils(
         start = carry(problem.problem.manifold, problem.bases)
 
     def lifted_callback(count: int, now: Iterate) -> object:
-        lifted = now._replace(point=problem.lift(now.point))
-        return None if callback is None else callback(count, lifted)
+        return callback and callback(count, now._replace(point=problem.lift(now.point)))
 
     solution = solve(
         problem.problem,
@@ -169,7 +168,7 @@ def solve_ils(
         tol=tol,
         patience=settings.patience,
         max_iter=max_iter,
-        on_step=reporter(verbose, lifted_callback if callback is not None else None, name),
+        on_step=reporter(verbose, callback and lifted_callback, name),
     )
     if not np.isfinite(solution.history[0].value):
         raise ValueError(
@@ -191,26 +190,12 @@ def _evaluated_on_all_pairs(solution: Solution, problem: ILSProblem) -> Solution
     return solution._replace(history=(*solution.history[:-1], exact))
 
 
-class Extent(Protocol):
-    """Size of the matrices of a domain, in memory or not."""
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Numbers of rows and columns that are multiplied."""
-        ...
-
-    @property
-    def n_labelled(self) -> int:
-        """Number of labelled rows."""
-        ...
-
-
-def threads_for(domains: Iterable[Extent]) -> AbstractContextManager[None]:
+def threads_for(domains: Sequence[Any]) -> AbstractContextManager[None]:
     """Limit the linear algebra of a fit to one thread where several would not pay.
 
     Parameters
     ----------
-    domains : iterable of Extent
+    domains : sequence of Domain
         The domains to fit.
 
     Returns
@@ -218,7 +203,6 @@ def threads_for(domains: Iterable[Extent]) -> AbstractContextManager[None]:
     context manager
         One thread where all matrices are small; else no limit.
     """
-    domains = tuple(domains)
     n_labelled = sum(domain.n_labelled for domain in domains)
     products = (n * d * min(n, d) for n, d in (domain.shape for domain in domains))
     return one_thread() if n_labelled <= 512 and max(products) <= 2**32 else nullcontext()

@@ -77,7 +77,7 @@ class ILSMap:
         ILSMap
             With projections of rows.
         """
-        solution = problem.lifted(solution)
+        solution = solution._replace(point=problem.lift(solution.point))
         n = len(problem.spaces)
         projections, metric = solution.point[:n], solution.point[n]
         root = spectral_map(metric, array_namespace(metric).sqrt)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -9,7 +10,7 @@ import numpy as np
 from scipy import sparse
 
 from ilspace._typing import Array, Manifold, Point
-from ilspace.backend import array_namespace, is_foreign
+from ilspace.backend import array_namespace
 from ilspace.domains import Domain, Domains, take_rows
 from ilspace.ils.fit import report_end, solve_ils, threads_for
 from ilspace.ils.map import ILSMap
@@ -144,10 +145,7 @@ class SeenDomain:
         SeenDomain
             To be joined with what was seen before.
         """
-        rows = domain.X
-        if not is_foreign(rows):  # as everywhere, NumPy arrays are summed in double precision
-            rows = rows.astype(np.float64)
-        return cls(row_moments(rows, domain.weights), Reservoir.of(domain, rng))
+        return cls(row_moments(domain.working_rows, domain.weights), Reservoir.of(domain, rng))
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -193,7 +191,7 @@ class SeenDomain:
         return SeenDomain(self.moments, self.reservoir.trimmed(most))
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, kw_only=True)
 class RunningDomain(Domain):
     """Kept rows of a domain, with the moments of all rows seen so far.
 
@@ -203,12 +201,12 @@ class RunningDomain(Domain):
         Of all rows.
     """
 
-    moments: Moments | None = None
+    moments: Moments
 
     @property
     def n_rows(self) -> int:
         """Number of rows seen so far."""
-        return self._moments.n_rows
+        return self.moments.n_rows
 
     def space(self, n_axes: int, *, reduce: bool, on_target_axes: bool) -> RowSpace:
         """Mean and covariance of all rows, in the columns of the data.
@@ -225,13 +223,7 @@ class RunningDomain(Domain):
         RowSpace
             Without a basis.
         """
-        return moment_space(self._moments, n_axes=n_axes)
-
-    @property
-    def _moments(self) -> Moments:
-        if self.moments is None:
-            raise TypeError("A running domain must have moments.")
-        return self.moments
+        return moment_space(self.moments, n_axes=n_axes)
 
 
 @dataclass(frozen=True)
@@ -331,7 +323,9 @@ def update_ils(
         rng, carry = rng or np.random.default_rng(), None
         seen = tuple(SeenDomain.of(each, rng) for each in batch.all)
     else:
-        rng, carry, n_components = before.rng, before.carried, before.bases[0].shape[1]
+        # a copy: an update that fails must leave the state as it was
+        rng, carry = deepcopy(before.rng), before.carried
+        n_components = before.bases[0].shape[1]
         given = (*batch.sources, batch.target)
         seen = tuple(
             old if new is None else old.joined(SeenDomain.of(new, rng))
@@ -351,7 +345,7 @@ def update_ils(
         )
         report_end(solution, verbose, name)
         seen = tuple(each.trimmed(len(batch.classes)) for each in seen)
-        ils = ILSMap.from_solution(problem, solution, domains.sources[0].dtype)
+        ils = ILSMap.from_solution(problem, solution, domains.dtype)
     state = OnlineState(seen, problem.bases, solution.point, rng)
     return ils, kept_domains(batch, seen), state
 

@@ -22,7 +22,7 @@ from ilspace.ils.init import (
 from ilspace.ils.settings import ObjectiveSettings
 from ilspace.manifolds import SPD, Euclidean, Product, Stiefel
 from ilspace.objective import DomainData, ILSObjective, SmoothHinge
-from ilspace.optimizers import Problem, Solution
+from ilspace.optimizers import Problem
 from ilspace.pairs import LabelledRows, PairStatistics
 from ilspace.scale import RowSpace
 
@@ -92,23 +92,10 @@ class ILSProblem:
     def over_all_pairs(self) -> Problem:
         """The same problem over all pairs, where a stochastic solver used a sample."""
         objective: Any = self.problem.objective
-        exact = replace(objective, pair_loss=self.rows.all_pairs(self.hinge))
+        p = self.start[0].shape[1]
+        term = self.rows.all_pairs(self.hinge, n_components=p)
+        exact = replace(objective, pair_loss=term)
         return Problem(self.problem.manifold, exact)
-
-    def lifted(self, solution: Solution) -> Solution:
-        """Express a solution in the columns of the data.
-
-        Parameters
-        ----------
-        solution : Solution
-            Of the problem.
-
-        Returns
-        -------
-        Solution
-            The same with projections of rows.
-        """
-        return solution._replace(point=self.lift(solution.point))
 
 
 def make_problem(
@@ -195,9 +182,9 @@ def _place(
     init = resolve_init(init, len(domains.all), shares_features=shares_features)
     default = _default_components(init, shares_features)
     n_axes = n_components or default
-    if not shares_features or (isinstance(init, str) and init == "class-means"):
+    if not shares_features or init == "class-means":
         n_axes = max(n_axes, FILLING_AXES)
-    on_target_axes = shares_features and isinstance(init, str) and init == "target-pca"
+    on_target_axes = shares_features and init == "target-pca"
     spaces = tuple(
         domain.space(n_axes, reduce=settings.reduce, on_target_axes=on_target_axes)
         for domain in domains.all
@@ -209,14 +196,9 @@ def _place(
     bases = initial_projections(init, views, p, shares_features=shares_features)
     gains = (1.0,) * len(spaces)
     if not shares_features:
-        target = (views[-1], bases[-1])
-        gains = (
-            *(
-                source_gain(view, target[0], (basis, target[1]))
-                for view, basis in zip(views[:-1], bases[:-1], strict=True)
-            ),
-            1.0,
-        )
+        pairs = zip(views[:-1], bases[:-1], strict=True)
+        own = (source_gain(view, views[-1], (basis, bases[-1])) for view, basis in pairs)
+        gains = (*own, 1.0)
     spaces = tuple(space.joined(basis) for space, basis in zip(spaces, bases, strict=True))
     starts = tuple(space.restrict(basis) for space, basis in zip(spaces, bases, strict=True))
     return spaces, starts, gains
@@ -235,11 +217,13 @@ def _pair_loss(
         return rows.sampled_pairs(hinge, rng), None
     if batch_size is None:
         return rows.all_pairs(hinge, n_components=p), None
-    few = rows.n_rows <= max(EVALUATION_ROWS, batch_size)
-    term = rows.all_pairs(hinge) if few else next(rows.mini_batches(hinge, EVALUATION_ROWS, rng))
+    if rows.n_rows <= max(EVALUATION_ROWS, batch_size):
+        term = rows.all_pairs(hinge, n_components=p)
+    else:
+        term = next(rows.mini_batches(hinge, EVALUATION_ROWS, rng, n_components=p))
     if rows.n_rows <= batch_size:  # a mini-batch would hold all rows
         return term, None
-    return term, rows.mini_batches(hinge, batch_size, rng)
+    return term, rows.mini_batches(hinge, batch_size, rng, n_components=p)
 
 
 def _projections(shape: tuple[int, int], settings: ObjectiveSettings) -> Manifold:

@@ -95,7 +95,7 @@ class ILSObjective:
             value = value + self.metric_weight * penalty
             metric_gradient = metric_gradient + self.metric_weight * slope
         if self.trade_off:
-            value = self._add_discrepancies(value, gradients, projections, self.trade_off)
+            value = self._add_discrepancies(value, gradients, projections)
         for i, (domain, projection) in enumerate(zip(self.domains, projections, strict=True)):
             if domain.anchor is not None and domain.anchor_weight:
                 penalty, slope = anchor_penalty(projection, domain.anchor)
@@ -109,9 +109,9 @@ class ILSObjective:
         return value, (*gradients, metric_gradient, slack_gradient)
 
     def _add_discrepancies(
-        self, value: Array, gradients: list[Array], projections: tuple[Array, ...], weight: float
+        self, value: Array, gradients: list[Array], projections: tuple[Array, ...]
     ) -> Array:
-        target = len(self.domains) - 1
+        target, weight = len(self.domains) - 1, self.trade_off
         for i in range(target):
             discrepancy, source_slope, target_slope = projected_discrepancy(
                 self.domains[i].covariance,

@@ -131,7 +131,7 @@ class LabelledRows:
             rows *= scale
         return self
 
-    def all_pairs(self, hinge: Hinge, *, n_components: int = 1) -> RowPairs:
+    def all_pairs(self, hinge: Hinge, *, n_components: int) -> RowPairs:
         """Compare every row with every other; similar and dissimilar pairs are balanced.
 
         Parameters
@@ -171,7 +171,7 @@ class LabelledRows:
         return RowPairs(self.rows, engine, hinge)
 
     def mini_batches(
-        self, hinge: Hinge, batch_size: int, rng: np.random.Generator
+        self, hinge: Hinge, batch_size: int, rng: np.random.Generator, *, n_components: int
     ) -> Iterator[RowPairs]:
         """Yield the loss over the pairs of one mini-batch after another, without end.
 
@@ -183,6 +183,8 @@ class LabelledRows:
             Rows per mini-batch.
         rng : Generator
             Draws them.
+        n_components : int
+            Dimension of the latent space.
 
         Yields
         ------
@@ -198,7 +200,9 @@ class LabelledRows:
         for drawn in sampler.draw(rng):
             if engine is None or self.weights is not None:
                 weights = self._batch_weights(sampler, drawn)
-                engine = all_pairs(sampler.codes, weights, reference=reference)
+                engine = all_pairs(
+                    sampler.codes, weights, reference=reference, n_components=n_components
+                )
             xp = array_namespace(reference)
             batch = tuple(
                 xp.take(rows, like(chosen - start, reference), axis=0)
