@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from ilspace.backend import spectral_map
+from ilspace.tables.classifier import TableClassifier
 from ilspace.tables.comparison import Comparison, compare
+from ilspace.tables.labels import LabelledTables
 from ilspace.tables.prediction import new_rows
 from ilspace.tables.shift import Shift, measure_shift
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ilspace.tables.classifier import TableClassifier
 
 N_DIRECTIONS = 5
 N_FEATURES = 5
@@ -67,12 +64,9 @@ class Diagnosis:
 
 def diagnose(
     model: TableClassifier,
-    source: pd.DataFrame,
-    y: np.ndarray,
-    *,
-    target: pd.DataFrame,
-    yt: np.ndarray | None,
+    tables: LabelledTables,
     labelled: pd.DataFrame,
+    *,
     on_step: Callable[[int, int], object] | None = None,
 ) -> Diagnosis:
     """Gather what there is to know.
@@ -81,14 +75,8 @@ def diagnose(
     ----------
     model : TableClassifier
         Fitted to these tables.
-    source : DataFrame
-        The table of the source.
-    y : ndarray of shape (n,)
-        Its labels.
-    target : DataFrame
-        The table of the target.
-    yt : ndarray of shape (nt,) or None
-        Its labels, None for a row without; None if no row has one.
+    tables : LabelledTables
+        The tables.
     labelled : DataFrame
         What :meth:`TableClassifier.label_rows` says of the target rows.
     on_step : callable, optional
@@ -99,17 +87,12 @@ def diagnose(
     Diagnosis
         All of it.
     """
-    before, after = _shifts(model, source, target)
+    before, after = _shifts(model, tables.source, tables.target)
+    p_value = None if before is None else before.mmd_p_value
+    unadapted = labelled["unadapted"].to_numpy()
     try:
         comparison = compare(
-            model,
-            source,
-            y,
-            target=target,
-            yt=yt,
-            unadapted=labelled["unadapted"].to_numpy(),
-            shift_p_value=None if before is None else before.mmd_p_value,
-            on_step=on_step,
+            model, **tables._asdict(), unadapted=unadapted, shift_p_value=p_value, on_step=on_step
         )
     except ValueError as error:  # the labels are there, and worth more than a comparison
         reason = " ".join(str(error).split())
@@ -118,9 +101,9 @@ def diagnose(
         comparison,
         before,
         after,
-        _balance(y, model.classes_),
+        _balance(tables.y, model.classes_),
         _balance(new_rows(labelled)["label"].to_numpy(), model.classes_),
-        leading_directions(model, target),
+        leading_directions(model, tables.target),
     )
 
 

@@ -7,22 +7,20 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ilspace.estimators import ILSClassifier
 from ilspace.selection import LabelFreeSearch
 from ilspace.tables.classifier import Step, TableClassifier
 from ilspace.tables.diagnosis import Diagnosis, diagnose
 from ilspace.tables.errors import TableError, as_table_errors
-from ilspace.tables.labels import take_source_labels, take_target_labels
+from ilspace.tables.labels import LabelledTables, take_source_labels, take_target_labels
 from ilspace.tables.partitioned import PartitionedTable, fit_whole
 from ilspace.tables.prediction import new_rows, with_given
 from ilspace.tables.reading import STANDARD_INPUT, read_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _FOR_DEVELOPERS = (DeprecationWarning, FutureWarning, PendingDeprecationWarning, ResourceWarning)
 
@@ -75,8 +73,8 @@ class Adaptation:
 
     model: TableClassifier
     source: pd.DataFrame
-    target: pd.DataFrame
     y: np.ndarray
+    target: pd.DataFrame
     yt: np.ndarray | None
     labelled: pd.DataFrame
     diagnosis: Diagnosis
@@ -172,6 +170,7 @@ def adapt_files(
             f"{target} must have two rows or more, to tell how its columns vary, but has one: add "
             "rows, or label it with ilspace predict and a model of a larger table."
         )
+    tables = LabelledTables(source_table, y, target_table, yt)
     model = TableClassifier(
         _estimator(n_components, select, seed, tell),
         scaling=scaling,
@@ -187,23 +186,15 @@ def adapt_files(
         warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
         tell.on_stage("choosing parameters" if select else "fitting")
         with as_table_errors():
-            model.fit(source_table, y, target_table, yt)
+            model.fit(*tables)
             if whole is not None:
-                fit_whole(model, source_table, y, target=whole, sample=target_table, yt=yt)
+                fit_whole(model, tables, whole)
         tell.on_stage("labelling")
         labelled = model.label_rows(target_table)
         if yt is not None:
             labelled = with_given(labelled, yt)
         tell.on_stage("comparing")
-        diagnosis = diagnose(
-            model,
-            source_table,
-            y,
-            target=target_table,
-            yt=yt,
-            labelled=labelled,
-            on_step=tell.on_count,
-        )
+        diagnosis = diagnose(model, tables, labelled, on_step=tell.on_count)
     notes += _cautions(model, y)
     if select and yt is not None:
         notes.append(
@@ -218,9 +209,8 @@ def adapt_files(
     inputs = {"source": str(source), "target": str(target), "label": label, "seed": seed}
     inputs |= {"select": select, "scaling": scaling, "columns": matching}
     inputs |= {"id": list(ids), "ignore": list(ignored), "components": n_components}
-    tables = source_table, target_table, y, yt, labelled
     seconds = time.perf_counter() - start
-    return Adaptation(model, *tables, diagnosis, tuple(notes), seconds, inputs, whole)
+    return Adaptation(model, *tables, labelled, diagnosis, tuple(notes), seconds, inputs, whole)
 
 
 def _cautions(model: TableClassifier, y: np.ndarray) -> list[str]:

@@ -12,20 +12,18 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ilspace.selection.grid import with_settings
+from ilspace.tables.classifier import TableClassifier
 from ilspace.tables.errors import TableError
+from ilspace.tables.job import Adaptation
 from ilspace.tables.partitioned import label_partitions
 from ilspace.tables.prediction import csv_lines, doubt_shares
 from ilspace.tables.report import report_page
 from ilspace.tables.result_files import MODEL, PREDICTIONS, REPORT, SUMMARY
-
-if TYPE_CHECKING:
-    from ilspace.tables.classifier import TableClassifier
-    from ilspace.tables.job import Adaptation
 
 
 def summary_of(adaptation: Adaptation) -> dict[str, Any]:
@@ -142,24 +140,18 @@ def write_outputs(
         The summary.
     """
     summary = summary_of(adaptation)
+    model, whole, given = adaptation.model, adaptation.whole, adaptation.yt is not None
     with staged(folder, force=force) as draft:
-        _write_predictions(adaptation, draft / PREDICTIONS, on_count)
-        adaptation.model.save(draft / MODEL)
+        with open(draft / PREDICTIONS, "w", encoding="utf-8", newline="") as output:
+            if whole is None:
+                output.write(csv_lines(adaptation.target, adaptation.labelled, model.plan_.ids))
+            else:
+                label_partitions(model, whole, output=output, given=given, on_count=on_count)
+        model.save(draft / MODEL)
         (draft / REPORT).write_text(report_page(adaptation, summary), encoding="utf-8")
         text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
         (draft / SUMMARY).write_text(text + "\n", encoding="utf-8")
     return summary
-
-
-def _write_predictions(
-    adaptation: Adaptation, path: Path, on_count: Callable[[int, int], object] | None
-) -> None:
-    model, given = adaptation.model, adaptation.yt is not None
-    with path.open("w", encoding="utf-8", newline="") as output:
-        if adaptation.whole is None:
-            output.write(csv_lines(adaptation.target, adaptation.labelled, model.plan_.ids))
-        else:
-            label_partitions(model, adaptation.whole, output=output, given=given, on_count=on_count)
 
 
 def check_folder(folder: Path, *, force: bool) -> None:

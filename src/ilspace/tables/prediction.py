@@ -5,17 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from ilspace.tables.binary_files import write_out
 from ilspace.tables.classifier import TableClassifier
 from ilspace.tables.errors import as_table_errors
 from ilspace.tables.reading import read_chunks
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 
 class Counts(NamedTuple):
@@ -58,8 +56,6 @@ def predictions_table(
     DataFrame
         Identifiers, then the columns of `labelled`.
     """
-    import pandas as pd
-
     kept = [each for each in ids if each in table.columns]
     handed_on = write_out(table[kept].reset_index(drop=True), kept)
     clashes = {each: f"{each} (given)" for each in handed_on.columns if each in labelled.columns}
@@ -84,8 +80,6 @@ def with_given(labelled: pd.DataFrame, yt: np.ndarray | None) -> pd.DataFrame:
     DataFrame
         With the column ``given``; where it is true, the label is certain and beyond doubt.
     """
-    import pandas as pd
-
     given = np.broadcast_to(pd.notna(yt), len(labelled))
     labelled = labelled.assign(given=given)
     if yt is not None:

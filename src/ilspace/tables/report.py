@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,9 +11,7 @@ from plotly.colors import sample_colorscale
 from sklearn.decomposition import PCA
 
 from ilspace.pages import Section, chart, escaped, plain_table, render_page
-
-if TYPE_CHECKING:
-    from ilspace.tables.job import Adaptation
+from ilspace.tables.job import Adaptation
 
 MOST_POINTS = 2000
 """Points of each table in a scatter plot."""
