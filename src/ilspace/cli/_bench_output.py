@@ -19,46 +19,29 @@ from ilspace.benchmark.store import Store, find_results, outdated_sentence
 from ilspace.storage import output_folder, write_whole
 
 
-class _Scores:
+def _scores(plan: Plan, records: dict[str, list[dict[str, Any]]]) -> Table:
     """Mean accuracy of each method and preprocessing, as results come in."""
-
-    def __init__(self, plan: Plan) -> None:
-        self.plan = plan
-        self.accuracies: dict[tuple[str, str], list[float]] = defaultdict(list)
-        self.seconds: dict[str, list[float]] = defaultdict(list)
-        self.failures: dict[str, list[str]] = defaultdict(list)
-
-    def add(self, record: dict[str, Any]) -> None:
-        cell = record["cell"]
-        if record["error"] is not None:
-            self.failures[cell["method"]].append(record["error"])
-            return
-        self.accuracies[cell["method"], cell["preprocessing"]].append(record["accuracy"])
-        self.seconds[cell["method"]].append(record["fit_seconds"])
-
-    def table(self) -> Table:
-        table = Table("method", *self.plan.preprocessing, "seconds per fit", "failed", box=None)
-        for method in self.plan.methods:
-            seconds, failed = self.seconds[method.name], len(self.failures.get(method.name, ()))
-            means = (
-                f"{np.mean(found):.2f} ({len(found)})" if found else "–"
-                for found in (
-                    self.accuracies[method.name, each] for each in self.plan.preprocessing
-                )
-            )
-            took = f"{np.mean(seconds):.2f}" if seconds else "–"
-            table.add_row(method.name, *means, took, str(failed) if failed else "")
-        return table
+    table = Table("method", *plan.preprocessing, "seconds per fit", "failed", box=None)
+    for method in plan.methods:
+        done = [each for each in records[method.name] if each["error"] is None]
+        means = []
+        for name in plan.preprocessing:
+            found = [each["accuracy"] for each in done if each["cell"]["preprocessing"] == name]
+            means.append(f"{np.mean(found):.2f} ({len(found)})" if found else "–")
+        took = f"{np.mean([each['fit_seconds'] for each in done]):.2f}" if done else "–"
+        n_failed = len(records[method.name]) - len(done)
+        table.add_row(method.name, *means, took, str(n_failed or ""))
+    return table
 
 
 def run_and_watch(plan: Plan, store: Store, *, jobs: int, dask: str | None) -> int:
     """Run what is left of a plan; the number of cells that failed."""
-    scores = _Scores(plan)
     cells = list(plan.cells())
     results = find_results(cells, store.records())
     done = [each for each in results.records.values() if each["error"] is None]
+    records: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for record in done:
-        scores.add(record)
+        records[record["cell"]["method"]].append(record)
     progress = Progress(
         TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
     )
@@ -69,20 +52,24 @@ def run_and_watch(plan: Plan, store: Store, *, jobs: int, dask: str | None) -> i
         console.print(sentence, highlight=False)
 
     def show() -> Group:
-        return Group(scores.table(), progress)
+        return Group(_scores(plan, records), progress)
 
     with Live(show(), console=console, refresh_per_second=4, transient=False) as live:
 
         def on_record(record: dict[str, Any]) -> None:
-            scores.add(record)
+            records[record["cell"]["method"]].append(record)
             progress.advance(task)
             live.update(show())
 
         run_cells(cells, store, jobs=jobs, dask=dask, on_record=on_record)
-    failures = sum(map(len, scores.failures.values()))
-    for method, errors in scores.failures.items():
-        console.print(f"{method} failed {len(errors)} times, last: {errors[-1]}", highlight=False)
-    return failures
+    n_failed = 0
+    for method, tried in records.items():
+        errors = [each["error"] for each in tried if each["error"] is not None]
+        n_failed += len(errors)
+        if errors:
+            last = f"{method} failed {len(errors)} times, last: {errors[-1]}"
+            console.print(last, highlight=False)
+    return n_failed
 
 
 def draw_and_write(store: Path, output: Path) -> tuple[list[str], list[Path]]:

@@ -21,9 +21,8 @@ from ilspace.tables.classifier import TableClassifier
 from ilspace.tables.errors import TableError
 from ilspace.tables.job import Adaptation
 from ilspace.tables.partitioned import label_partitions
-from ilspace.tables.prediction import csv_lines, doubt_shares
+from ilspace.tables.prediction import MODEL, PREDICTIONS, REPORT, SUMMARY, csv_lines, doubt_shares
 from ilspace.tables.report import report_page
-from ilspace.tables.result_files import MODEL, PREDICTIONS, REPORT, SUMMARY
 
 
 def summary_of(adaptation: Adaptation) -> dict[str, Any]:

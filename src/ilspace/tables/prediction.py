@@ -15,6 +15,11 @@ from ilspace.tables.classifier import TableClassifier
 from ilspace.tables.errors import as_table_errors
 from ilspace.tables.reading import read_chunks
 
+PREDICTIONS = "predictions.csv"
+MODEL = "model.safetensors"
+REPORT = "report.html"
+SUMMARY = "summary.json"
+
 
 class Counts(NamedTuple):
     """What was said of the rows of a file.
@@ -33,6 +38,23 @@ class Counts(NamedTuple):
     trusted: int
     doubts: dict[str, int]
     left_out: tuple[str, ...]
+
+
+def doubts_in_words(shares: dict[str, float]) -> str:
+    """Doubts of predictions as a remark within a sentence.
+
+    Parameters
+    ----------
+    shares : dict of str to float
+        Share of the rows that each concerns.
+
+    Returns
+    -------
+    str
+        In brackets, after a space; empty if there are none.
+    """
+    listed = ", ".join(f"{word} {share:.0%}" for word, share in shares.items())
+    return f" (doubts: {listed})" if listed else ""
 
 
 def predictions_table(
