@@ -9,17 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ilspace.tables import values
 from ilspace.tables.errors import TableError
-from ilspace.tables.values import (
-    COMMAS_IN_NUMBER,
-    are_dates,
-    as_numbers,
-    as_strings,
-    as_table,
-    has_fractions,
-    is_number,
-    is_text,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -109,7 +100,7 @@ def plan_columns(
     ColumnPlan
         The features of each table, in the order of the source.
     """
-    source, target = as_table(source), as_table(target)
+    source, target = values.as_table(source), values.as_table(target)
     for name in (*ids, *ignored):
         if name not in source.columns and name not in target.columns:
             raise TableError(
@@ -149,10 +140,10 @@ def _names_rows(name: str, sides: Sequence[pd.Series]) -> bool:
     are_unique = all(len(each) > 1 and each.is_unique for each in sides)
     if is_called_identifier(name):
         may_repeat = _ALWAYS_IDENTIFIER.search(name) is not None  # patients, say, who come twice
-        return (are_unique or may_repeat) and not any(map(has_fractions, sides))
+        return (are_unique or may_repeat) and not any(map(values.has_fractions, sides))
     if not are_unique or max(map(len, sides)) < _FEWEST_NAMES:
         return False
-    return all(is_text(each) and not _are_mostly_numbers(each) for each in sides)
+    return all(values.is_text(each) and not _are_mostly_numbers(each) for each in sides)
 
 
 def is_called_identifier(name: str) -> bool:
@@ -215,8 +206,8 @@ def _columns(
     columns, empty, dates, apart = [], [], [], []
     for name in names:
         sides = [table[name] for table in tables]
-        strings = [as_strings(each).dropna() for each in sides if is_text(each)]
-        if any(map(are_dates, sides)):
+        strings = [values.as_strings(each).dropna() for each in sides if values.is_text(each)]
+        if any(map(values.are_dates, sides)):
             dates.append(name)
         elif any(each.isna().all() for each in (*sides, *strings)):
             empty.append(name)
@@ -249,17 +240,17 @@ def _columns(
 
 def _number_with_comma(strings: Sequence[str]) -> str | None:
     """An entry of a column that would hold numbers, were it not for their commas."""
-    with_comma = [each for each in strings if COMMAS_IN_NUMBER.fullmatch(each)]
+    with_comma = [each for each in strings if values.COMMAS_IN_NUMBER.fullmatch(each)]
     others = set(strings).difference(with_comma)
-    if len(with_comma) <= _MOST_CODES or not all(map(is_number, others)):
+    if len(with_comma) <= _MOST_CODES or not all(map(values.is_number, others)):
         return None
     return with_comma[0]
 
 
 def _are_mostly_numbers(column: pd.Series) -> bool:
     """Tell measurements with a few odd entries from categories that happen to be numbers."""
-    strings = as_strings(column).dropna()
-    numbers = as_numbers(strings)
+    strings = values.as_strings(column).dropna()
+    numbers = values.as_numbers(strings)
     known = numbers[~np.isnan(numbers)]
     if len(known) < _MOSTLY * len(strings) or len(np.unique(known)) <= _MOST_CODES:
         return False
@@ -269,8 +260,8 @@ def _are_mostly_numbers(column: pd.Series) -> bool:
 def _check_numbers(name: str, sides: Sequence[pd.Series], notes: list[str]) -> None:
     """A table may write missing values in its own way; one that holds words is something else."""
     for column in sides:
-        if is_text(column):
-            numbers = as_numbers(column)
+        if values.is_text(column):
+            numbers = values.as_numbers(column)
             lost = int(np.isnan(numbers).sum() - column.isna().sum())
             if lost > len(column) / 2:
                 example = str(column[np.isnan(numbers) & column.notna().to_numpy()].iloc[0])

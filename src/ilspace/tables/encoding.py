@@ -10,16 +10,9 @@ import numpy as np
 
 from ilspace.datasets.preprocessing import STEPS
 from ilspace.storage.schema import POSITIVE, ArrayOf, Check, Each, Record, Value
+from ilspace.tables import values
 from ilspace.tables.columns import Column
 from ilspace.tables.errors import TableError
-from ilspace.tables.values import (
-    COMMAS_IN_NUMBER,
-    are_dates,
-    as_numbers,
-    as_strings,
-    as_table,
-    without_giants,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,7 +115,7 @@ class TableEncoder:
         Entries
             The same for all encoders of the same columns.
         """
-        table = as_table(table)
+        table = values.as_table(table)
         missing = sorted({each.name for each in self.columns}.difference(table.columns))
         if missing:
             raise TableError(
@@ -292,20 +285,20 @@ def _numbers(table: pd.DataFrame, columns: Sequence[Column]) -> np.ndarray:
     else:
         numbers = np.stack([_read_numbers(chosen[name]) for name in names], axis=1)
     # by rows, so that sums do not depend on how pandas keeps its columns
-    return np.ascontiguousarray(without_giants(numbers))
+    return np.ascontiguousarray(values.without_giants(numbers))
 
 
 def _read_numbers(column: pd.Series) -> np.ndarray:
     """Numbers of a column that had numbers when the encoder was made."""
-    if are_dates(column):
+    if values.are_dates(column):
         raise TableError(
             f"The column {str(column.name)!r} must hold numbers, as in training, but holds dates: "
             "check the file."
         )
-    numbers = as_numbers(column)
+    numbers = values.as_numbers(column)
     # entry by entry, as a table may come in blocks: words are missing values, but this is a number
     for entry in column[np.isnan(numbers) & column.notna().to_numpy()].astype(str).unique():
-        if COMMAS_IN_NUMBER.fullmatch(entry.strip()):
+        if values.COMMAS_IN_NUMBER.fullmatch(entry.strip()):
             raise TableError(
                 f"The column {str(column.name)!r} must hold numbers, but has the entry {entry!r}: "
                 "a decimal comma must be a point, and there is no thousands separator."
@@ -315,7 +308,10 @@ def _read_numbers(column: pd.Series) -> np.ndarray:
 
 def _indicators(table: pd.DataFrame, columns: Sequence[Column]) -> np.ndarray:
     blocks = [
-        (as_strings(table[each.name]).to_numpy()[:, None] == np.array(each.categories, object))
+        (
+            values.as_strings(table[each.name]).to_numpy()[:, None]
+            == np.array(each.categories, object)
+        )
         for each in columns
         if each.categories
     ]
