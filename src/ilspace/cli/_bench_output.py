@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from rich.console import Console, Group
 from rich.live import Live
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
 from ilspace.benchmark.plans import Plan, load_plan
@@ -42,9 +42,8 @@ def run_and_watch(plan: Plan, store: Store, *, jobs: int, dask: str | None) -> i
     records: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for record in done:
         records[record["cell"]["method"]].append(record)
-    progress = Progress(
-        TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn()
-    )
+    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    progress = Progress(*columns)
     task = progress.add_task(plan.name, total=len(cells), completed=len(done))
     console = Console(stderr=True)
     if results.n_outdated:

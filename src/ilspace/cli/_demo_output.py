@@ -6,7 +6,7 @@ from pathlib import Path
 
 from rich import box
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeElapsedColumn
 from rich.table import Table
 
 from ilspace.benchmark.demo_report import csv_text, findings, markdown_text, protocol, summarize
@@ -49,12 +49,7 @@ def run_and_show(*, n_trials: int, output: Path, seed: int, quick: bool) -> None
 
 
 def _run(n_trials: int, seed: int, sizes) -> DemoRun:
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-    )
+    columns = ("{task.description}", BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True)) as progress:
         task = progress.add_task("reading digits", total=n_trials * len(EXPERIMENTS))
 

@@ -169,12 +169,11 @@ def adapt(
 def _bar(quiet: bool) -> Iterator[Listener]:
     """Show on standard error how far a job is."""
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+    from rich.progress import BarColumn, Progress, TimeElapsedColumn
 
     from ilspace.tables.job import Listener
 
-    known = TextColumn("{task.fields[known]}")
-    columns = (TextColumn("{task.description}"), BarColumn(20), known, TimeElapsedColumn())
+    columns = ("{task.description}", BarColumn(20), "{task.fields[known]}", TimeElapsedColumn())
     with Progress(*columns, console=Console(stderr=True, quiet=quiet), transient=True) as progress:
         task = progress.add_task("", total=None, known="")
 

@@ -276,12 +276,8 @@ def is_shape(shape: Any) -> bool:
 
 
 def _fits(shape: Any, items: object, types) -> bool:
-    return (
-        is_shape(shape)
-        and isinstance(items, list)
-        and math.prod(shape) == len(items)
-        and all(isinstance(each, types) for each in items)
-    )
+    are_items = isinstance(items, list) and all(isinstance(each, types) for each in items)
+    return are_items and is_shape(shape) and math.prod(shape) == len(items)
 
 
 def _text_fits(width: Any, items: list[str]) -> bool:

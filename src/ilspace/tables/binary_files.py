@@ -26,7 +26,7 @@ def parquet_blocks(
     name: str,
     *,
     string_columns: Sequence[str],
-    n_rows: int | None,
+    n_rows: int | None = None,
     group: int | None = None,
 ) -> Iterator[pd.DataFrame]:
     """Read a Parquet file.
@@ -39,8 +39,8 @@ def parquet_blocks(
         What to call it.
     string_columns : sequence of str
         Columns to turn into strings, as a text file has them.
-    n_rows : int or None
-        Maximum number of rows per block; None for the whole file.
+    n_rows : int, optional
+        Maximum number of rows per block; the whole file by default.
     group : int, optional
         The row group to read, with no limit of rows; all of them by default.
 

@@ -259,20 +259,19 @@ def _are_mostly_numbers(column: pd.Series) -> bool:
 
 def _check_numbers(name: str, sides: Sequence[pd.Series], notes: list[str]) -> None:
     """A table may write missing values in its own way; one that holds words is something else."""
-    for column in sides:
-        if values.is_text(column):
-            numbers = values.as_numbers(column)
-            lost = int(np.isnan(numbers).sum() - column.isna().sum())
-            if lost > len(column) / 2:
-                example = str(column[np.isnan(numbers) & column.notna().to_numpy()].iloc[0])
-                raise TableError(
-                    f"The column {name!r} must hold numbers in both tables, or strings in both, "
-                    f"but holds numbers in one and strings such as {example!r} in the other: "
-                    "convert it, or leave it out."
-                )
-            if lost:
-                entries = "1 entry" if lost == 1 else f"{lost} entries"
-                notes.append(f"Not numbers, and taken for missing values: {entries} of {name!r}.")
+    for column in filter(values.is_text, sides):
+        numbers = values.as_numbers(column)
+        lost = int(np.isnan(numbers).sum() - column.isna().sum())
+        if lost > len(column) / 2:
+            example = str(column[np.isnan(numbers) & column.notna().to_numpy()].iloc[0])
+            raise TableError(
+                f"The column {name!r} must hold numbers in both tables, or strings in both, "
+                f"but holds numbers in one and strings such as {example!r} in the other: "
+                "convert it, or leave it out."
+            )
+        if lost:
+            entries = "1 entry" if lost == 1 else f"{lost} entries"
+            notes.append(f"Not numbers, and taken for missing values: {entries} of {name!r}.")
 
 
 def _category(name: str, strings: pd.Series, notes: list[str]) -> Column:

@@ -129,8 +129,7 @@ def compare(
     candidates = _candidates(model, source, target, by_labels)
     right: _Rows = {}
     for done, (name, each) in enumerate(candidates.items()):
-        by_rows = yt is not None and by_labels
-        right[name] = _held_out_in_turn(*each, y, yt) if by_rows else _circular(*each, y)
+        right[name] = _held_out_in_turn(*each, y, yt) if by_labels else _circular(*each, y)
         if on_step is not None:
             on_step(done + 1, len(candidates))
     scores = {name: float(np.mean(each)) for name, each in right.items()}

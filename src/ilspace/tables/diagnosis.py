@@ -97,14 +97,9 @@ def diagnose(
     except ValueError as error:  # the labels are there, and worth more than a comparison
         reason = " ".join(str(error).split())
         comparison = Comparison("nothing", 0, {}, None, f"Nothing to compare with: {reason}")
-    return Diagnosis(
-        comparison,
-        before,
-        after,
-        _balance(tables.y, model.classes_),
-        _balance(new_rows(labelled)["label"].to_numpy(), model.classes_),
-        leading_directions(model, tables.target),
-    )
+    predicted = new_rows(labelled)["label"].to_numpy()
+    balances = (_balance(each, model.classes_) for each in (tables.y, predicted))
+    return Diagnosis(comparison, before, after, *balances, leading_directions(model, tables.target))
 
 
 def _shifts(model, source: pd.DataFrame, target: pd.DataFrame) -> tuple[Shift | None, Shift]:

@@ -97,11 +97,10 @@ def _selection(model: TableClassifier) -> dict[str, Any] | None:
     if model.search_ is None:
         return None
     results = model.search_.cv_results_
-    names = [each for each in results if each not in ("warnings",)]
     return {
         "chosen": model.search_.best_params_,
         "settings": [
-            {name: _plain(results[name][i]) for name in names}
+            {name: _plain(found[i]) for name, found in results.items() if name != "warnings"}
             for i in range(len(results["params"]))
         ],
     }

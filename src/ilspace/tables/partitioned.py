@@ -188,11 +188,7 @@ def read_partition(partition: Partition, string_columns: Sequence[str]) -> pd.Da
     """
     with open(partition.path, "rb") as stream:
         (table,) = parquet_blocks(
-            stream,
-            partition.path,
-            string_columns=string_columns,
-            n_rows=None,
-            group=partition.group,
+            stream, partition.path, string_columns=string_columns, group=partition.group
         )
     return table
 
