@@ -75,19 +75,18 @@ def draw_and_write(store: Path, output: Path) -> tuple[list[str], list[Path]]:
     """Draw all figures that have current results; notes on the others, and the files."""
     from ilspace.benchmark.figures import FIGURES, draw_loss
 
-    there, notes = [], []
+    drawings, notes = {"loss": draw_loss()}, []
     for name in FIGURES:
         cells = load_plan(name).cells()
         found = find_results(cells, Store(store / f"{name}.jsonl").records())
         if found.records:
-            there.append(name)
+            drawings[name] = FIGURES[name](store)
         which = f"{'Figure' if found.records else 'No figure'} of {name}"
         if found.n_outdated:
             what = f"are left out: make them anew with `ilspace bench run {name}`"
             notes.append(f"{which}: {outdated_sentence(found.n_outdated, what)}")
         elif not found.records:
             notes.append(f"{which}: run `ilspace bench run {name}` first.")
-    drawings = {"loss": draw_loss()} | {name: FIGURES[name](store) for name in there}
     paths = []
     with output_folder(output):
         for name, drawing in drawings.items():

@@ -76,8 +76,7 @@ def csv_blocks(
         yield table
         return
     with pd.read_csv(stream, chunksize=n_rows, **options) as blocks:
-        for block in blocks:
-            yield _stripped(block, kept)
+        yield from (_stripped(block, kept) for block in blocks)
 
 
 def _stripped(table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:

@@ -108,9 +108,8 @@ def _shifts(model, source: pd.DataFrame, target: pd.DataFrame) -> tuple[Shift | 
     if model.holdout_rows_ is not None:
         source, estimator = source.iloc[model.holdout_rows_], model.holdout_estimator_
     rows, target_rows = model.encode(source, "source"), model.encode(target)
-    before = None
-    if model.plan_.are_shared:
-        before = measure_shift(rows, model.source_encoder_.encode(target))
+    are_shared = model.plan_.are_shared
+    before = measure_shift(rows, model.source_encoder_.encode(target)) if are_shared else None
     latent = estimator.transform(rows, "source"), estimator.transform(target_rows)
     return before, measure_shift(*latent)
 

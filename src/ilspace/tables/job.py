@@ -171,15 +171,14 @@ def adapt_files(
             "rows, or label it with ilspace predict and a model of a larger table."
         )
     tables = LabelledTables(source_table, y, target_table, yt)
-    model = TableClassifier(
-        _estimator(n_components, select, seed, tell),
-        scaling=scaling,
-        matching=matching,
-        ids=tuple(ids),
-        ignored=tuple(ignored),
-        random_state=seed,
-        callback=_following(tell),
-    )
+    columns = {
+        "scaling": scaling,
+        "matching": matching,
+        "ids": tuple(ids),
+        "ignored": tuple(ignored),
+    }
+    estimator = _estimator(n_components, select, seed, tell)
+    model = TableClassifier(estimator, **columns, random_state=seed, callback=_following(tell))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         # a source in memory is sent to the workers of a cluster; Dask would have it otherwise
@@ -236,12 +235,11 @@ def _estimator(n_components: int | None, select: bool, seed: int, tell: Listener
     if not select:
         return estimator
     grid = None if n_components is None else {"objective__metric_weight": [5.0, 20.0, 80.0]}
-    return LabelFreeSearch(
-        estimator,
-        grid,
-        random_state=seed,
-        callback=lambda done, total, record: tell.on_count(done, total),
-    )
+
+    def count(done: int, total: int, record: object) -> None:
+        tell.on_count(done, total)
+
+    return LabelFreeSearch(estimator, grid, random_state=seed, callback=count)
 
 
 def _following(tell: Listener) -> Callable[[Step], object]:

@@ -42,6 +42,7 @@ def summary_of(adaptation: Adaptation) -> dict[str, Any]:
     estimator, plan = model.estimator_, model.plan_
     n_labelled = 0 if adaptation.yt is None else sum(each is not None for each in adaptation.yt)
     comparison = diagnosis.comparison
+    shifts = {"before": diagnosis.shift_before, "after": diagnosis.shift_after}
     return {
         "inputs": adaptation.inputs,
         "verdict": comparison.verdict,
@@ -68,10 +69,7 @@ def summary_of(adaptation: Adaptation) -> dict[str, Any]:
         },
         "comparison": {"judged_by": comparison.judged_by, "rows": comparison.n_rows}
         | {"scores": comparison.scores},
-        "shift": {
-            "before": None if diagnosis.shift_before is None else asdict(diagnosis.shift_before),
-            "after": asdict(diagnosis.shift_after),
-        },
+        "shift": {when: each and asdict(each) for when, each in shifts.items()},
         "balance": {"source": diagnosis.source_balance, "predicted": diagnosis.target_balance},
         "optimization": {
             "status": estimator.solution_.status.name,

@@ -135,8 +135,14 @@ def csv_lines(
 
     Parameters
     ----------
-    table, labelled, ids, first
-        As for :func:`predictions_table`.
+    table : DataFrame
+        The rows, with their identifiers.
+    labelled : DataFrame
+        What :meth:`TableClassifier.label_rows` says of them.
+    ids : sequence of str
+        Columns to hand on.
+    first : int, default=0
+        Number of rows before them.
 
     Returns
     -------
