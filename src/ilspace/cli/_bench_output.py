@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from collections import defaultdict
 from pathlib import Path
 from typing import Any
@@ -16,7 +15,7 @@ from rich.table import Table
 from ilspace.benchmark.plans import Plan, load_plan
 from ilspace.benchmark.runner import run_cells
 from ilspace.benchmark.store import Store, find_results, outdated_sentence
-from ilspace.storage import output_folder, write_whole
+from ilspace.storage import output_folder, whole_file
 
 
 def _scores(plan: Plan, records: dict[str, list[dict[str, Any]]]) -> Table:
@@ -91,9 +90,7 @@ def draw_and_write(store: Path, output: Path) -> tuple[list[str], list[Path]]:
     with output_folder(output):
         for name, drawing in drawings.items():
             for suffix in ("png", "svg"):
-                stream = io.BytesIO()
-                drawing.figure.savefig(stream, format=suffix, dpi=150)
-                path = output / f"{name}.{suffix}"
-                write_whole(path, stream.getvalue())
-                paths.append(path)
+                paths.append(output / f"{name}.{suffix}")
+                with whole_file(paths[-1]) as stream:
+                    drawing.figure.savefig(stream, format=suffix, dpi=150)
     return notes, paths

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from ilspace.cli._refusals import refusals
-from ilspace.tables.classifier import Step
 
 if TYPE_CHECKING:
-    from ilspace.tables.job import Listener
+    from ilspace.tables.job import Listener, Step
 
 EXAMPLES = """**Examples**
 

@@ -137,9 +137,8 @@ def leading_directions(model: TableClassifier, target: pd.DataFrame) -> tuple[Di
     latent = latent - latent.mean(axis=0)
     _, sizes, axes = np.linalg.svd(latent, full_matrices=False)
     shares = sizes**2 / max(float(np.sum(sizes**2)), np.finfo(float).tiny)
-    to_latent = model.estimator_.target_projection_ @ spectral_map(
-        model.estimator_.metric_, np.sqrt
-    )
+    estimator = model.estimator_
+    to_latent = estimator.target_projection_ @ spectral_map(estimator.metric_, np.sqrt)
     names = model.target_encoder_.names
     directions = []
     for share, axis in zip(shares[:N_DIRECTIONS], axes, strict=False):

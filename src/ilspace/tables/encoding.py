@@ -269,9 +269,8 @@ def _scale(mean: np.ndarray, std: np.ndarray, columns: Sequence[Column], n_rows:
     start = sum(not column.categories for column in columns)
     for column in columns:
         stop = start + len(column.categories)
-        if stop > start:
-            std[start:stop] = np.sqrt(np.sum(std[start:stop] ** 2))
-            start = stop
+        std[start:stop] = np.sqrt(np.sum(std[start:stop] ** 2))
+        start = stop
     # the mean of n equal numbers is off by up to n rounding errors, and the deviation follows
     varies = std > n_rows * np.finfo(float).eps * np.abs(mean)
     return np.where(varies, std, _SILENCE)

@@ -156,5 +156,4 @@ def take_target_labels(
             f"The labels of the target must be classes of the source ({', '.join(classes[:10])}), "
             f"but {str(unknown[0])!r} is not: correct or blank it."
         )
-    table = table.drop(columns=label)
-    return table, None if all(each is None for each in yt) else yt
+    return table.drop(columns=label), yt if pd.notna(yt).any() else None

@@ -246,12 +246,12 @@ def fit_whole(model: TableClassifier, sampled: LabelledTables, target: Partition
     encoder = encoder_of_all(model.target_encoder_, target)
     rows = target.joined(target.map(_encode_partition, encoder), len(encoder.names), dtype=float)
     labels = target.map(_labels_of_partition, np.unique(sampled.y), target.label)
-    n_labelled = sum(compute(*(delayed(_count_labels)(each) for each in labels)))
+    has_labels = any(compute(*(delayed(pd.notna)(each).any() for each in labels)))
     own = model.estimator_.callback
     told = model._told("all", model.holdout_score_, own)
     fitted = clone(model.estimator_).set_params(callback=told)
     source_rows = model.source_encoder_.encode(sampled.source)
-    yt = target.joined(labels, dtype=object) if n_labelled else None
+    yt = target.joined(labels, dtype=object) if has_labels else None
     fitted.fit(source_rows, sampled.y, rows, yt)
     model.estimator_ = fitted.set_params(callback=own)
     model.target_encoder_ = encoder
@@ -347,10 +347,6 @@ def _labels_of_partition(partition: Partition, classes: np.ndarray, label: str) 
     """Labels of the rows, None where there is none."""
     _, yt = take_target_labels(read_partition(partition, (label,)), label, classes=classes)
     return np.full(partition.n_rows, None, dtype=object) if yt is None else yt
-
-
-def _count_labels(yt: np.ndarray) -> int:
-    return sum(each is not None for each in yt)
 
 
 def _label_partition(
