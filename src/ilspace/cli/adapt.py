@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 import enum
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from ilspace.cli._refusals import refusals
+
+if TYPE_CHECKING:
+    from ilspace.tables.classifier import Step
+    from ilspace.tables.job import Listener
 
 EXAMPLES = """**Examples**
 
@@ -129,22 +136,72 @@ def adapt(
     `model.safetensors` for `ilspace predict`, `report.html` to look at, and `summary.json`.
     """
     with refusals("ilspace adapt", failure="cannot write its results"):
-        from ilspace.cli._adapt_output import run_and_show
+        from ilspace.dask import cluster
+        from ilspace.tables.job import adapt_files
+        from ilspace.tables.outputs import check_folder, write_outputs
 
-        run_and_show(
-            source,
-            target,
-            output=output,
-            force=force,
-            as_json=as_json,
-            quiet=quiet,
-            dask=dask,
-            label=label,
-            ids=tuple(ids or ()),
-            ignored=tuple(ignored or ()),
-            matching=columns.value,
-            scaling=scaling.value,
-            n_components=components,
-            select=select,
-            seed=seed,
+        check_folder(output, force=force)
+        # the cluster ends after the bar, and however the job ends
+        with cluster(dask), _bar(quiet) as listener:
+            adaptation = adapt_files(
+                source,
+                target,
+                label=label,
+                ids=tuple(ids or ()),
+                ignored=tuple(ignored or ()),
+                matching=columns.value,
+                scaling=scaling.value,
+                n_components=components,
+                select=select,
+                seed=seed,
+                partitioned=dask is not None,
+                listener=listener,
+            )
+            listener.on_stage("writing")
+            summary = write_outputs(adaptation, output, force=force, on_count=listener.on_count)
+        if as_json:
+            typer.echo(json.dumps(summary, ensure_ascii=False))
+        if not quiet:
+            _say(summary, output)
+
+
+@contextmanager
+def _bar(quiet: bool) -> Iterator[Listener]:
+    """Show on standard error how far a job is."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TimeElapsedColumn
+
+    from ilspace.tables.job import Listener
+
+    columns = ("{task.description}", BarColumn(20), "{task.fields[known]}", TimeElapsedColumn())
+    with Progress(*columns, console=Console(stderr=True, quiet=quiet), transient=True) as progress:
+        task = progress.add_task("", total=None, known="")
+
+        def stage(name: str) -> None:
+            progress.update(task, description=name, total=None, completed=0, known="")
+
+        def step(now: Step) -> None:
+            accuracy = "" if now.accuracy is None else f", held-out accuracy {now.accuracy:.0%}"
+            progress.update(task, known=f"{now.iteration}: {now.objective:.4g}{accuracy}")
+
+        def count(done: int, total: int) -> None:
+            progress.update(task, completed=done, total=total, known=f"{done}/{total}")
+
+        yield Listener(stage, step, count)
+
+
+def _say(summary: dict[str, Any], output: Path) -> None:
+    """Say on standard error what came of a job."""
+    from ilspace.tables.prediction import PREDICTIONS, REPORT, doubts_in_words
+
+    said = [f"Note: {note}" for note in summary["notes"]] + [summary["verdict"]]
+    accuracy, target = summary["held_out_source_accuracy"], summary["target"]
+    n_new = (target["rows"] - target["labelled"]) or target["rows"]
+    if accuracy is not None:
+        said.append(
+            f"Held-out source rows: {accuracy:.0%} right. Trusted predictions: "
+            f"{summary['trusted']['share']:.0%} of {n_new}"
+            f"{doubts_in_words(summary['trusted']['doubts'])}."
         )
+    said.append(f"Labels: {output / PREDICTIONS}   to look at: {output / REPORT}")
+    typer.echo("\n".join(said), err=True)

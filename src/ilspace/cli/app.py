@@ -34,9 +34,7 @@ def _print_version(wanted: bool) -> None:
         raise typer.Exit
 
 
-@app.callback(
-    epilog="Your own files: **ilspace adapt --help**. A first look: **ilspace demo**.",
-)
+@app.callback(epilog="Your own files: **ilspace adapt --help**. A first look: **ilspace demo**.")
 def root(
     version: Annotated[
         bool,

@@ -38,6 +38,8 @@ Name = Annotated[
 StoreFolder = Annotated[
     Path, typer.Option("--store", file_okay=False, help="Folder of the results.")
 ]
+Pictures = Annotated[Path, typer.Option(file_okay=False, help="Folder for the pictures.")]
+Page = Annotated[Path, typer.Option(dir_okay=False, help="The page to write.")]
 Trials = Annotated[int | None, typer.Option(min=1, help="Only the first trials.")]
 Methods = Annotated[str, typer.Option(help="Only these methods, separated by commas.")]
 Transfers = Annotated[str, typer.Option(help="Only these transfers, such as AW,DA.")]
@@ -129,9 +131,7 @@ def table(
 @bench.command("figures")
 def figures(
     store: StoreFolder = Path("results"),
-    output: Annotated[Path, typer.Option(file_okay=False, help="Folder for the pictures.")] = Path(
-        "figures"
-    ),
+    output: Pictures = Path("figures"),
 ) -> None:
     """Draw the paper's figures from the stores that are there.
 
@@ -151,9 +151,7 @@ def figures(
 @bench.command("report")
 def report(
     store: StoreFolder = Path("results"),
-    output: Annotated[Path, typer.Option(dir_okay=False, help="The page to write.")] = Path(
-        "report.html"
-    ),
+    output: Page = Path("report.html"),
     transfer: Annotated[
         str, typer.Option(help="Transfer whose latent space is shown, such as AC; none if empty.")
     ] = "",

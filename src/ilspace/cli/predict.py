@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated
+from typing import IO, Annotated
 
 import typer
 
+import ilspace
 from ilspace.cli._refusals import refusals
+from ilspace.storage import whole_file
+from ilspace.tables import TableClassifier, TableError
+from ilspace.tables.columns import listed
 
 EXAMPLES = """**Examples**
 
@@ -42,6 +49,75 @@ def predict(
     adapt`; a file is there whole or not at all.
     """
     with refusals("ilspace predict", failure="cannot write its results"):
-        from ilspace.cli._predict_output import run_and_show
+        from rich.console import Console
+        from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
-        run_and_show(model, table, output=output, n_rows=rows, force=force, quiet=quiet)
+        from ilspace.tables.prediction import doubts_in_words, label_file
+
+        loaded = _loaded(model)
+        if Path(output).is_file() and Path(table).is_file() and Path(output).samefile(table):
+            raise TableError(f"The output {output} must not be the table itself: name another.")
+        columns = (TextColumn("labelled {task.completed} rows"), TimeElapsedColumn())
+        console = Console(stderr=True, quiet=quiet)
+        with (
+            Progress(*columns, console=console, transient=True) as progress,
+            _opened(output, force=force) as stream,
+        ):
+            task = progress.add_task("", total=None)
+
+            def show(done: int) -> None:
+                progress.update(task, completed=done)
+
+            counts = label_file(loaded, table, output=stream, n_rows=rows, on_rows=show)
+        if quiet:
+            return
+        said = f"Labelled {counts.rows} rows, {counts.trusted / counts.rows:.0%} trusted"
+        doubts = {word: n / counts.rows for word, n in counts.doubts.items()}
+        typer.echo(f"{said}{doubts_in_words(doubts)}.", err=True)
+        if counts.left_out:
+            typer.echo(f"Unknown to the model, and left out: {listed(counts.left_out)}.", err=True)
+
+
+def _loaded(path: Path) -> TableClassifier:
+    from ilspace.tables.prediction import MODEL
+
+    if path.is_dir():
+        path = path / MODEL  # the folder of results will do
+    try:
+        model = ilspace.load(path)
+    except OSError as error:
+        raise TableError(
+            f"The model {path} must be a file that can be read, but is not "
+            f"({error.strerror or error}): check the path."
+        ) from None
+    if not isinstance(model, TableClassifier):
+        raise TableError(
+            f"The model {path} must be one of tables, as ilspace adapt writes it, but is an "
+            f"{type(model).__name__}: use ilspace.load in Python."
+        )
+    return model
+
+
+@contextmanager
+def _opened(output: str, *, force: bool) -> Iterator[IO[str]]:
+    """A stream that becomes a file once it is whole."""
+    if output == "-":
+        yield sys.stdout
+        sys.stdout.flush()
+        return
+    path = Path(output)
+    if path.is_dir():
+        raise TableError(f"The output {path} must be a file, but is a folder: name another.")
+    if path.exists() and not path.is_file():  # a pipe or a device is written to, not replaced
+        with open(path, "w", encoding="utf-8", newline="") as stream:
+            yield stream
+        return
+    if path.exists() and not force:
+        raise TableError(
+            f"The output {path} must not exist, but does: name another, or add --force to replace "
+            "it."
+        )
+    if not path.parent.is_dir():
+        raise TableError(f"The folder {path.parent} must exist, but does not: make it.")
+    with whole_file(path, "w", encoding="utf-8", newline="") as stream:
+        yield stream

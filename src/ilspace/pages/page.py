@@ -129,14 +129,14 @@ def plain_table(
         HTML.
     """
     top = "".join(f'<th scope="col">{escaped(each)}</th>' for each in heads)
-    lines = []
-    for first, *others in rows:
-        cells = "".join(_cell(each) for each in others)
-        lines.append(f'<tr><th scope="row">{escaped(first)}</th>{cells}</tr>')
+    lines = "".join(
+        f'<tr><th scope="row">{escaped(first)}</th>{"".join(map(_cell, others))}</tr>'
+        for first, *others in rows
+    )
     above = f"<caption>{escaped(caption)}</caption>" if caption else ""
     return (
         f'<div class="wide"><table>{above}<thead><tr>{top}</tr></thead>'
-        f"<tbody>{''.join(lines)}</tbody></table></div>"
+        f"<tbody>{lines}</tbody></table></div>"
     )
 
 

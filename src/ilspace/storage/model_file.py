@@ -22,16 +22,8 @@ import numpy as np
 from safetensors.numpy import save
 
 from ilspace._version import __version__
+from ilspace.storage import structure
 from ilspace.storage.error import ModelFileError, naming_file
-from ilspace.storage.structure import (
-    DTYPES,
-    Structure,
-    are_counts,
-    is_shape,
-    parse_json,
-    put_together,
-    take_apart,
-)
 from ilspace.storage.whole_files import write_whole
 
 FORMAT = "ilspace-model"
@@ -42,7 +34,7 @@ _LONGEST_HEADER = 2**25
 
 _KEYS = {"format", "format_version", "ilspace_version", "kind", "training", "state", "sha256"}
 
-_NAMES = {dtype: name for name, dtype in DTYPES.items()}
+_NAMES = {dtype: name for name, dtype in structure.DTYPES.items()}
 
 
 class _Tensor(NamedTuple):
@@ -76,21 +68,21 @@ def write_model(
         What the model was trained on, for people and tools that look into the metadata. Plain
         data without arrays; reading ignores it.
     """
-    structure = take_apart(state)
+    parts = structure.take_apart(state)
     metadata = {
         "format": FORMAT,
         "format_version": str(FORMAT_VERSION),
         "ilspace_version": __version__,
         "kind": kind,
         "training": json.dumps(training or {}, allow_nan=False),
-        "state": structure.text,
+        "state": parts.text,
     }
-    metadata["sha256"] = checksum(metadata, structure.tensors)
-    content = save(structure.tensors, metadata)
+    metadata["sha256"] = checksum(metadata, parts.tensors)
+    content = save(parts.tensors, metadata)
     if int.from_bytes(content[:8], "little") > _LONGEST_HEADER:
         raise ValueError(
             f"The names and texts of a model may take {_LONGEST_HEADER} bytes as JSON, but take "
-            f"{len(structure.text)}: name the columns, or the classes, more shortly."
+            f"{len(parts.text)}: name the columns, or the classes, more shortly."
         )
     write_whole(path, content)
 
@@ -126,7 +118,7 @@ def read_model(path: Path) -> tuple[str, dict[str, Any]]:
             tensors = {each.name: _read_tensor(stream, start, each) for each in listed}
         if checksum(metadata, tensors) != metadata["sha256"]:
             raise ModelFileError("its content does not have the checksum that it was saved with")
-        state = put_together(Structure(metadata["state"], tensors))
+        state = structure.put_together(structure.Structure(metadata["state"], tensors))
         if not isinstance(state, dict):
             raise ModelFileError("its state is not a dictionary")
         return metadata["kind"], state
@@ -173,13 +165,11 @@ def _read_header(stream: BufferedReader, size: int) -> tuple[dict[str, str], lis
         text = stream.read(length).decode()
     except UnicodeDecodeError:
         raise ModelFileError("its header is not text") from None
-    header = parse_json(text)
+    header = structure.parse_json(text)
     if not isinstance(header, dict):
         raise ModelFileError("its header is not a JSON object")
     metadata = header.pop("__metadata__", None)
-    if not isinstance(metadata, dict) or not all(
-        isinstance(each, str) for each in metadata.values()
-    ):
+    if not isinstance(metadata, dict) or {type(each) for each in metadata.values()} != {str}:
         raise ModelFileError("it has no metadata, so something else wrote it")
     return metadata, sorted(_tensor(name, entry) for name, entry in header.items()), 8 + length
 
@@ -188,10 +178,10 @@ def _tensor(name: str, entry: object) -> _Tensor:
     match entry:
         case {"dtype": str(dtype), "shape": shape, "data_offsets": [start, stop], **rest} if (
             not rest
-            and dtype in DTYPES
-            and is_shape(shape)
-            and are_counts([start, stop])
-            and stop - start == math.prod(shape) * DTYPES[dtype].itemsize
+            and dtype in structure.DTYPES
+            and structure.is_shape(shape)
+            and structure.are_counts([start, stop])
+            and stop - start == math.prod(shape) * structure.DTYPES[dtype].itemsize
         ):
             return _Tensor(start, stop, name, dtype, shape)
     raise ModelFileError(f"the array {name} has an impossible description")
@@ -205,13 +195,11 @@ def _check_metadata(metadata: dict[str, str]) -> None:
     if not (version.isascii() and version.isdigit() and len(version) < 9):
         raise ModelFileError(f"its format_version is {version[:20]!r}")
     if int(version) not in (0, FORMAT_VERSION):
-        is_newer = int(version) > FORMAT_VERSION
+        again = "fit the model again and save it with this version"
         raise ModelFileError(
             f"it was written by ilspace {metadata.get('ilspace_version', '(unknown)')[:40]} in "
             f"format {version}, and this version reads format {FORMAT_VERSION}",
-            remedy="upgrade ilspace"
-            if is_newer
-            else "fit the model again and save it with this version",
+            remedy="upgrade ilspace" if int(version) > FORMAT_VERSION else again,
         )
     if int(version) == 0 or metadata.keys() != _KEYS:
         raise ModelFileError("its metadata are incomplete, or have entries of no meaning")
@@ -229,7 +217,7 @@ def _check_layout(listed: list[_Tensor], n_bytes: int) -> None:
 
 
 def _read_tensor(stream: BufferedReader, start: int, tensor: _Tensor) -> np.ndarray:
-    array = np.empty(tensor.shape, dtype=DTYPES[tensor.dtype])
+    array = np.empty(tensor.shape, dtype=structure.DTYPES[tensor.dtype])
     stream.seek(start + tensor.start)
     view = _bytes_of(array)
     if stream.readinto(view) != len(view):

@@ -106,16 +106,13 @@ def parse_json(text: str) -> Any:
         raise ModelFileError(f"its header nests more than {_MOST_CONTAINERS} objects")
     try:
         return json.loads(
-            text,
-            object_pairs_hook=_unique,
-            parse_constant=_refuse_constant,
-            parse_float=_finite,
+            text, object_pairs_hook=_unique, parse_constant=_finite, parse_float=_finite
         )
     except RecursionError:
         raise ModelFileError("its header is nested too deeply") from None
+    except ModelFileError:
+        raise
     except ValueError as error:  # json's own, and numbers of more digits than Python reads
-        if isinstance(error, ModelFileError):
-            raise
         raise ModelFileError("its header is not valid JSON") from error
 
 
@@ -126,14 +123,10 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return content
 
 
-def _refuse_constant(name: str) -> None:
-    raise ModelFileError(f"its header holds {name}, which is not JSON")
-
-
 def _finite(digits: str) -> float:
     number = float(digits)
-    if math.isinf(number):
-        raise ModelFileError(f"its header holds the number {digits[:20]}, which is too large")
+    if not math.isfinite(number):
+        raise ModelFileError(f"its header holds {digits[:20]}, which is not JSON, or too large")
     return number
 
 
@@ -148,11 +141,11 @@ def _step(path: str, key: object) -> str:
 def _encode(value: Any, path: str, depth: int, tensors: dict[str, np.ndarray]) -> Any:
     if depth > MOST_DEPTH:
         raise ValueError(f"A state may be nested {MOST_DEPTH} levels deep, but {path} is deeper.")
-    if isinstance(value, np.ndarray):
-        return _encode_array(value, path, tensors)
-    if isinstance(value, np.generic) and not isinstance(value, np.str_):
+    if isinstance(value, np.ndarray) and value.dtype.kind in "UO":
+        return _encode_items(value, path)
+    if isinstance(value, np.ndarray | np.generic) and not isinstance(value, np.str_):
         tensors[path] = _plain_array(np.asarray(value), path)
-        return {"$type": "scalar"}
+        return {"$type": "tensor" if isinstance(value, np.ndarray) else "scalar"}
     if isinstance(value, float) and not math.isfinite(value):
         return {"$type": "float", "value": repr(value)}
     if isinstance(value, _LEAVES):
@@ -174,29 +167,21 @@ def _encode(value: Any, path: str, depth: int, tensors: dict[str, np.ndarray]) -
     )
 
 
-def _encode_array(array: np.ndarray, path: str, tensors: dict[str, np.ndarray]) -> dict[str, Any]:
+def _encode_items(array: np.ndarray, path: str) -> dict[str, Any]:
+    """Arrays of strings, and of objects that are leaves, stand in the text."""
+    content = {"shape": [*array.shape], "items": array.ravel().tolist()}
     if array.dtype.kind == "U":
         if array.nbytes > _MOST_TEXT:
             raise ValueError(
                 f"An array of strings may take {_MOST_TEXT} bytes, but {path} takes {array.nbytes}."
             )
-        width = array.dtype.itemsize // 4
-        return {"$type": "strings", "width": width, "shape": [*array.shape], "items": _flat(array)}
-    if array.dtype.kind == "O":
-        items = _flat(array)
-        if not all(type(each) in _LEAVES for each in items):
-            raise TypeError(
-                "An array of objects may hold strings, numbers, booleans and None, but "
-                f"{path} holds others: convert it."
-            )
-        encoded = [_encode(each, path, 0, tensors) for each in items]
-        return {"$type": "objects", "shape": [*array.shape], "items": encoded}
-    tensors[path] = _plain_array(array, path)
-    return {"$type": "tensor"}
-
-
-def _flat(array: np.ndarray) -> list:
-    return array.ravel().tolist()
+        return {"$type": "strings", "width": array.dtype.itemsize // 4} | content
+    if not all(type(each) in _LEAVES for each in content["items"]):
+        raise TypeError(
+            "An array of objects may hold strings, numbers, booleans and None, but "
+            f"{path} holds others: convert it."
+        )
+    return {"$type": "objects"} | content | {"items": _encode(content["items"], path, 0, {})}
 
 
 def _plain_array(array: np.ndarray, path: str) -> np.ndarray:
@@ -229,31 +214,27 @@ def _decode(value: Any, path: str, depth: int, tensors: dict[str, np.ndarray]) -
         return _decode_special(value, path, depth, tensors)
     if any(key.startswith("$") and not key.startswith("$$") for key in value):
         raise ModelFileError(f"the entry {path} has an unknown $ key")
-    keys = {key: key[1:] if key.startswith("$") else key for key in value}
-    return {
-        key: _decode(value[written], _step(path, key), depth + 1, tensors)
-        for written, key in keys.items()
-    }
+    names = {key.removeprefix("$"): each for key, each in value.items()}  # of $$, one
+    return {key: _decode(each, _step(path, key), depth + 1, tensors) for key, each in names.items()}
 
 
 def _decode_special(value: dict[str, Any], path: str, depth: int, tensors) -> Any:
-    match value:
-        case {"$type": "tensor", **rest} if not rest and path in tensors:
+    kind, content = value["$type"], {key: value[key] for key in value if key != "$type"}
+    match kind, content:
+        case "tensor", {**rest} if not rest and path in tensors:
             return tensors.pop(path)
-        case {"$type": "scalar", **rest} if (
-            not rest and path in tensors and (tensors[path].shape == ())
-        ):
+        case "scalar", {**rest} if not rest and path in tensors and tensors[path].shape == ():
             return tensors.pop(path)[()]
-        case {"$type": "float", "value": ("nan" | "inf" | "-inf") as text, **rest} if not rest:
+        case "float", {"value": ("nan" | "inf" | "-inf") as text, **rest} if not rest:
             return float(text)
-        case {"$type": "tuple", "items": list(items), **rest} if not rest:
+        case "tuple", {"items": list(items), **rest} if not rest:
             return tuple(_decode(items, path, depth, tensors))
-        case {"$type": "strings", "width": width, "shape": shape, "items": items, **rest} if (
+        case "strings", {"width": width, "shape": shape, "items": items, **rest} if (
             not rest and _fits(shape, items, str) and _text_fits(width, items)
         ):
             return np.array(items, dtype=f"U{width}").reshape(shape)
-        case {"$type": "objects", "shape": shape, "items": list(items), **rest} if not rest:
-            leaves = [_decode(each, path, depth, {}) for each in items]
+        case "objects", {"shape": shape, "items": list(items), **rest} if not rest:
+            leaves = _decode(items, path, depth, {})
             if _fits(shape, leaves, _LEAVES):
                 array = np.empty(len(leaves), dtype=object)
                 array[:] = leaves
@@ -294,13 +275,9 @@ def is_shape(shape: Any) -> bool:
     return are_counts(shape) and len(shape) <= 32 and math.prod(each or 1 for each in shape) < 2**59
 
 
-def _fits(shape: Any, items: object, types) -> bool:
-    return (
-        is_shape(shape)
-        and isinstance(items, list)
-        and math.prod(shape) == len(items)
-        and all(isinstance(each, types) for each in items)
-    )
+def _fits(shape: Any, items: Any, types) -> bool:
+    are_items = isinstance(items, list) and all(isinstance(each, types) for each in items)
+    return are_items and is_shape(shape) and math.prod(shape) == len(items)
 
 
 def _text_fits(width: Any, items: list[str]) -> bool:

@@ -10,7 +10,7 @@ import numpy as np
 
 from ilspace.datasets.folders import KEYS
 from ilspace.tables.errors import TableError
-from ilspace.tables.values import check_names
+from ilspace.tables.values import check_names, replaced
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -26,7 +26,7 @@ def parquet_blocks(
     name: str,
     *,
     string_columns: Sequence[str],
-    n_rows: int | None,
+    n_rows: int | None = None,
     group: int | None = None,
 ) -> Iterator[pd.DataFrame]:
     """Read a Parquet file.
@@ -39,8 +39,8 @@ def parquet_blocks(
         What to call it.
     string_columns : sequence of str
         Columns to turn into strings, as a text file has them.
-    n_rows : int or None
-        Maximum number of rows per block; None for the whole file.
+    n_rows : int, optional
+        Maximum number of rows per block; the whole file by default.
     group : int, optional
         The row group to read, with no limit of rows; all of them by default.
 
@@ -145,14 +145,11 @@ def write_out(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
     DataFrame
         A missing value is an empty string.
     """
-    written = {}
-    for name in {*names}.intersection(table.columns):
-        known = table[name].notna().to_numpy()
-        column = np.full(len(table), "", dtype=object)
-        column[known] = [
-            # 3.0, which missing values in a column make of 3, is 3 again
-            str(int(each)) if isinstance(each, float) and each.is_integer() else str(each)
-            for each in table[name][known].tolist()
-        ]
-        written[name] = column
-    return table.assign(**written)
+
+    def written(entry: Any) -> str:
+        # 3.0, which missing values in a column make of 3, is 3 again
+        is_whole = isinstance(entry, float) and entry.is_integer()
+        return str(int(entry) if is_whole else entry)
+
+    kept = set(names).intersection(table.columns)
+    return table.assign(**{each: replaced(table[each], written, missing="") for each in kept})

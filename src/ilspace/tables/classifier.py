@@ -24,17 +24,9 @@ from ilspace.selection import LabelFreeSearch, default_grid
 from ilspace.selection.calibration import fitting_exponent, raised
 from ilspace.selection.hold_out import hold_out
 from ilspace.storage import ModelFileError, schema
+from ilspace.tables import encoding, kinds
 from ilspace.tables.columns import ColumnPlan, plan_columns
-from ilspace.tables.encoding import (
-    SCALINGS,
-    Entries,
-    TableEncoder,
-    default_scaling,
-    encoder_schema,
-    fit_encoder,
-)
 from ilspace.tables.errors import TableError
-from ilspace.tables.kinds import STRING, is_whole
 from ilspace.tables.monitor import Monitor
 from ilspace.tables.second_opinion import NearestMean, is_blind, nearest_mean
 from ilspace.tables.trust import Trust, in_words, learn_trust
@@ -108,7 +100,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         The search that chose its parameters, if there was one; not saved.
     plan_ : ColumnPlan
         What was done with the columns.
-    source_encoder_, target_encoder_ : TableEncoder
+    source_encoder_, target_encoder_ : encoding.TableEncoder
         From rows of each domain to numbers.
     trust_ : Trust
         Bounds of what is trusted.
@@ -146,7 +138,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     _parameter_constraints = {
         "estimator": [ILSClassifier, LabelFreeSearch, None],
-        "scaling": [StrOptions({"auto", *SCALINGS})],
+        "scaling": [StrOptions({"auto", *encoding.SCALINGS})],
         "matching": [StrOptions({"auto", "by-name", "none"})],
         "ids": ["array-like"],
         "ignored": ["array-like"],
@@ -160,14 +152,14 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         "estimator_": Fitted(
             ILSClassifier, {"n_features_in_": "source", "n_target_features_in_": "target"}
         ),
-        "source_encoder_": encoder_schema("source"),
-        "target_encoder_": encoder_schema("target"),
+        "source_encoder_": encoding.encoder_schema("source"),
+        "target_encoder_": encoding.encoder_schema("target"),
         "plan_": schema.Record(
             partial(ColumnPlan, source=(), target=()),  # the encoders know them
             {
-                "ids": schema.Each(STRING),
+                "ids": schema.Each(kinds.STRING),
                 "are_shared": schema.Value(bool),
-                "notes": schema.Each(STRING),
+                "notes": schema.Each(kinds.STRING),
             },
         ),
         "trust_": schema.Record(Trust, {"confidence": _BOUND, "distance": _BOUND}),
@@ -248,9 +240,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = len(self.plan_.source)
         scaling = self.scaling
         if scaling == "auto":
-            scaling = default_scaling(self.plan_.source, self.plan_.target)
-        self.source_encoder_, rows = fit_encoder(X, self.plan_.source, scaling=scaling)
-        self.target_encoder_, target_rows = fit_encoder(Xt, self.plan_.target, scaling=scaling)
+            scaling = encoding.default_scaling(self.plan_.source, self.plan_.target)
+        self.source_encoder_, rows = encoding.fit_encoder(X, self.plan_.source, scaling=scaling)
+        self.target_encoder_, target_rows = encoding.fit_encoder(
+            Xt, self.plan_.target, scaling=scaling
+        )
         chosen, self.search_ = self.estimator or ILSClassifier(), None
         if isinstance(chosen, LabelFreeSearch):
             if not isinstance(chosen.estimator, ILSClassifier):
@@ -349,7 +343,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """
         return self._encoder(domain).encode(X)
 
-    def _encoder(self, domain: str) -> TableEncoder:
+    def _encoder(self, domain: str) -> encoding.TableEncoder:
         check_is_fitted(self)
         check_domain(domain)
         return self.target_encoder_ if domain == "target" else self.source_encoder_
@@ -398,7 +392,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         words = in_words(doubts)
         return pd.DataFrame(told | {"trusted": words == "", "doubts": words} | others)
 
-    def _unadapted_rows(self, entries: Entries, rows: np.ndarray) -> np.ndarray:
+    def _unadapted_rows(self, entries: encoding.Entries, rows: np.ndarray) -> np.ndarray:
         """Target rows as the rule without adaptation takes them."""
         return rows if self.asks_target_labels_ else self.source_encoder_.scale_entries(entries)
 
@@ -504,7 +498,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.search_ = self.holdout_rows_ = self.holdout_estimator_ = None
         self.n_features_in_ = len(source.columns)
         self.classes_ = self.estimator_.classes_
-        if not all(is_whole(str(each)) for each in self.classes_):
+        if not all(kinds.is_whole(str(each)) for each in self.classes_):
             raise ModelFileError("a class of it holds half a character")
         if self.plan_.are_shared and source.columns != target.columns:
             raise ModelFileError("its tables should share their columns and do not")

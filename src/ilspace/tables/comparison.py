@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 from scipy.stats import binomtest
 from sklearn.base import clone
 
 from ilspace.baselines import Pooled, SourceOnly, TargetOnly
 from ilspace.selection import Evidence
+from ilspace.tables.classifier import TableClassifier
 from ilspace.tables.second_opinion import FEWEST_ROWS, NearestMeanClassifier
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ilspace.tables.classifier import TableClassifier
 
 N_FOLDS = 5
 """Folds of the labelled target rows, which are held out in turn."""
@@ -119,8 +116,6 @@ def compare(
     Comparison
         Scores and a verdict.
     """
-    import pandas as pd
-
     caution = _caution(model, y, unadapted)
     labelled = np.arange(0) if yt is None else np.flatnonzero(pd.notna(yt))
     labelled = labelled[_evenly(len(labelled))]
@@ -134,8 +129,7 @@ def compare(
     candidates = _candidates(model, source, target, by_labels)
     right: _Rows = {}
     for done, (name, each) in enumerate(candidates.items()):
-        by_rows = yt is not None and by_labels
-        right[name] = _held_out_in_turn(*each, y, yt) if by_rows else _circular(*each, y)
+        right[name] = _held_out_in_turn(*each, y, yt) if by_labels else _circular(*each, y)
         if on_step is not None:
             on_step(done + 1, len(candidates))
     scores = {name: float(np.mean(each)) for name, each in right.items()}
@@ -185,8 +179,6 @@ def _candidates(
 
 def _held_out_in_turn(estimator, rows, target_rows, y, yt) -> np.ndarray:
     """Which labelled target rows are predicted rightly without their own labels."""
-    import pandas as pd
-
     labelled = np.flatnonzero(pd.notna(yt))
     fold = _folds(yt[labelled], N_FOLDS)
     right = np.zeros(len(labelled), dtype=bool)

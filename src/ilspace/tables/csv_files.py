@@ -10,16 +10,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from ilspace.tables import values
 from ilspace.tables.columns import is_called_identifier
 from ilspace.tables.errors import TableError
-from ilspace.tables.values import (
-    DECIMAL_COMMA,
-    MISSING,
-    as_numbers,
-    check_names,
-    has_fractions,
-    is_number,
-)
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -71,7 +64,7 @@ def csv_blocks(
         "encoding": "utf-8-sig",
         "dtype": dict.fromkeys(kept, str),
         "keep_default_na": False,
-        "na_values": {each: [*MISSING] for each in names if each not in kept},
+        "na_values": {each: [*values.MISSING] for each in names if each not in kept},
         "skipinitialspace": True,
         "low_memory": False,
         "index_col": False,
@@ -83,8 +76,7 @@ def csv_blocks(
         yield table
         return
     with pd.read_csv(stream, chunksize=n_rows, **options) as blocks:
-        for block in blocks:
-            yield _stripped(block, kept)
+        yield from (_stripped(block, kept) for block in blocks)
 
 
 def _stripped(table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
@@ -97,10 +89,10 @@ def _as_written_or_numbers(column: pd.Series) -> pd.Series:
     """Strings of a column that may identify rows; its numbers, if it does not."""
     import pandas as pd
 
-    missing = column.isin(MISSING)
-    numbers = pd.Series(as_numbers(column.mask(missing)), index=column.index)
+    missing = column.isin(values.MISSING)
+    numbers = pd.Series(values.as_numbers(column.mask(missing)), index=column.index)
     are_numbers = numbers.notna().sum() == (~missing).sum()
-    if are_numbers and (not column.is_unique or has_fractions(numbers)):
+    if are_numbers and (not column.is_unique or values.has_fractions(numbers)):
         return numbers
     return column.mask(missing)
 
@@ -127,8 +119,8 @@ def _dialect(
         )
     # a column of row numbers often has no name
     names = [each.strip() or f"Unnamed: {i}" for i, each in enumerate(rows.pop(0))]
-    check_names(names, name)
-    if all(map(is_number, names)) and names != [str(i) for i in range(len(names))]:
+    values.check_names(names, name)
+    if all(map(values.is_number, names)) and names != [str(i) for i in range(len(names))]:
         raise TableError(
             f"{name} must begin with a line of column names, but begins with numbers: add a line "
             "of names."
@@ -140,17 +132,18 @@ def _dialect(
         )
     entries = list(zip(*(row for row in rows if len(row) == len(names)), strict=True))
     written = [
-        [each.strip() for each in column if each.strip() not in MISSING]
+        [each.strip() for each in column if each.strip() not in values.MISSING]
         for column_name, column in zip(names, entries, strict=False)
         if column_name not in string_columns  # labels such as "0." say nothing about numbers
     ]
     n_comma = sum(
-        any(map(DECIMAL_COMMA.fullmatch, column))
-        and all(is_number(each.replace(",", ".", 1)) for each in column)
+        any(map(values.DECIMAL_COMMA.fullmatch, column))
+        and all(values.is_number(each.replace(",", ".", 1)) for each in column)
         for column in written
     )
     n_point = sum(
-        any("." in each for each in column) and all(map(is_number, column)) for column in written
+        any("." in each for each in column) and all(map(values.is_number, column))
+        for column in written
     )
     decimal = "," if separator != "," and n_comma > n_point else "."
     strings = [

@@ -4,19 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
 from ilspace.backend import spectral_map
+from ilspace.tables.classifier import TableClassifier
 from ilspace.tables.comparison import Comparison, compare
+from ilspace.tables.labels import LabelledTables
 from ilspace.tables.prediction import new_rows
 from ilspace.tables.shift import Shift, measure_shift
-
-if TYPE_CHECKING:
-    import pandas as pd
-
-    from ilspace.tables.classifier import TableClassifier
 
 N_DIRECTIONS = 5
 N_FEATURES = 5
@@ -67,12 +64,9 @@ class Diagnosis:
 
 def diagnose(
     model: TableClassifier,
-    source: pd.DataFrame,
-    y: np.ndarray,
-    *,
-    target: pd.DataFrame,
-    yt: np.ndarray | None,
+    tables: LabelledTables,
     labelled: pd.DataFrame,
+    *,
     on_step: Callable[[int, int], object] | None = None,
 ) -> Diagnosis:
     """Gather what there is to know.
@@ -81,14 +75,8 @@ def diagnose(
     ----------
     model : TableClassifier
         Fitted to these tables.
-    source : DataFrame
-        The table of the source.
-    y : ndarray of shape (n,)
-        Its labels.
-    target : DataFrame
-        The table of the target.
-    yt : ndarray of shape (nt,) or None
-        Its labels, None for a row without; None if no row has one.
+    tables : LabelledTables
+        The tables.
     labelled : DataFrame
         What :meth:`TableClassifier.label_rows` says of the target rows.
     on_step : callable, optional
@@ -99,29 +87,20 @@ def diagnose(
     Diagnosis
         All of it.
     """
-    before, after = _shifts(model, source, target)
+    before, after = _shifts(model, tables.source, tables.target)
+    p_value = None if before is None else before.mmd_p_value
+    unadapted = labelled["unadapted"].to_numpy()
     try:
         comparison = compare(
-            model,
-            source,
-            y,
-            target=target,
-            yt=yt,
-            unadapted=labelled["unadapted"].to_numpy(),
-            shift_p_value=None if before is None else before.mmd_p_value,
-            on_step=on_step,
+            model, **tables._asdict(), unadapted=unadapted, shift_p_value=p_value, on_step=on_step
         )
     except ValueError as error:  # the labels are there, and worth more than a comparison
         reason = " ".join(str(error).split())
         comparison = Comparison("nothing", 0, {}, None, f"Nothing to compare with: {reason}")
-    return Diagnosis(
-        comparison,
-        before,
-        after,
-        _balance(y, model.classes_),
-        _balance(new_rows(labelled)["label"].to_numpy(), model.classes_),
-        leading_directions(model, target),
-    )
+    predicted = new_rows(labelled)["label"].to_numpy()
+    balance, found = (_balance(each, model.classes_) for each in (tables.y, predicted))
+    directions = leading_directions(model, tables.target)
+    return Diagnosis(comparison, before, after, balance, found, directions)
 
 
 def _shifts(model, source: pd.DataFrame, target: pd.DataFrame) -> tuple[Shift | None, Shift]:
@@ -130,9 +109,8 @@ def _shifts(model, source: pd.DataFrame, target: pd.DataFrame) -> tuple[Shift | 
     if model.holdout_rows_ is not None:
         source, estimator = source.iloc[model.holdout_rows_], model.holdout_estimator_
     rows, target_rows = model.encode(source, "source"), model.encode(target)
-    before = None
-    if model.plan_.are_shared:
-        before = measure_shift(rows, model.source_encoder_.encode(target))
+    are_shared = model.plan_.are_shared
+    before = measure_shift(rows, model.source_encoder_.encode(target)) if are_shared else None
     latent = estimator.transform(rows, "source"), estimator.transform(target_rows)
     return before, measure_shift(*latent)
 
@@ -160,9 +138,8 @@ def leading_directions(model: TableClassifier, target: pd.DataFrame) -> tuple[Di
     latent = latent - latent.mean(axis=0)
     _, sizes, axes = np.linalg.svd(latent, full_matrices=False)
     shares = sizes**2 / max(float(np.sum(sizes**2)), np.finfo(float).tiny)
-    to_latent = model.estimator_.target_projection_ @ spectral_map(
-        model.estimator_.metric_, np.sqrt
-    )
+    estimator = model.estimator_
+    to_latent = estimator.target_projection_ @ spectral_map(estimator.metric_, np.sqrt)
     names = model.target_encoder_.names
     directions = []
     for share, axis in zip(shares[:N_DIRECTIONS], axes, strict=False):

@@ -7,22 +7,20 @@ import warnings
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from ilspace.estimators import ILSClassifier
 from ilspace.selection import LabelFreeSearch
 from ilspace.tables.classifier import Step, TableClassifier
 from ilspace.tables.diagnosis import Diagnosis, diagnose
 from ilspace.tables.errors import TableError, as_table_errors
-from ilspace.tables.labels import take_source_labels, take_target_labels
+from ilspace.tables.labels import LabelledTables, take_source_labels, take_target_labels
 from ilspace.tables.partitioned import PartitionedTable, fit_whole
 from ilspace.tables.prediction import new_rows, with_given
 from ilspace.tables.reading import STANDARD_INPUT, read_table
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _FOR_DEVELOPERS = (DeprecationWarning, FutureWarning, PendingDeprecationWarning, ResourceWarning)
 
@@ -75,8 +73,8 @@ class Adaptation:
 
     model: TableClassifier
     source: pd.DataFrame
-    target: pd.DataFrame
     y: np.ndarray
+    target: pd.DataFrame
     yt: np.ndarray | None
     labelled: pd.DataFrame
     diagnosis: Diagnosis
@@ -172,38 +170,30 @@ def adapt_files(
             f"{target} must have two rows or more, to tell how its columns vary, but has one: add "
             "rows, or label it with ilspace predict and a model of a larger table."
         )
-    model = TableClassifier(
-        _estimator(n_components, select, seed, tell),
-        scaling=scaling,
-        matching=matching,
-        ids=tuple(ids),
-        ignored=tuple(ignored),
-        random_state=seed,
-        callback=_following(tell),
-    )
+    tables = LabelledTables(source_table, y, target_table, yt)
+    columns = {
+        "scaling": scaling,
+        "matching": matching,
+        "ids": tuple(ids),
+        "ignored": tuple(ignored),
+    }
+    estimator = _estimator(n_components, select, seed, tell)
+    model = TableClassifier(estimator, **columns, random_state=seed, callback=_following(tell))
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         # a source in memory is sent to the workers of a cluster; Dask would have it otherwise
         warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
         tell.on_stage("choosing parameters" if select else "fitting")
         with as_table_errors():
-            model.fit(source_table, y, target_table, yt)
+            model.fit(*tables)
             if whole is not None:
-                fit_whole(model, source_table, y, target=whole, sample=target_table, yt=yt)
+                fit_whole(model, tables, whole)
         tell.on_stage("labelling")
         labelled = model.label_rows(target_table)
         if yt is not None:
             labelled = with_given(labelled, yt)
         tell.on_stage("comparing")
-        diagnosis = diagnose(
-            model,
-            source_table,
-            y,
-            target=target_table,
-            yt=yt,
-            labelled=labelled,
-            on_step=tell.on_count,
-        )
+        diagnosis = diagnose(model, tables, labelled, on_step=tell.on_count)
     notes += _cautions(model, y)
     if select and yt is not None:
         notes.append(
@@ -218,9 +208,8 @@ def adapt_files(
     inputs = {"source": str(source), "target": str(target), "label": label, "seed": seed}
     inputs |= {"select": select, "scaling": scaling, "columns": matching}
     inputs |= {"id": list(ids), "ignore": list(ignored), "components": n_components}
-    tables = source_table, target_table, y, yt, labelled
     seconds = time.perf_counter() - start
-    return Adaptation(model, *tables, diagnosis, tuple(notes), seconds, inputs, whole)
+    return Adaptation(model, *tables, labelled, diagnosis, tuple(notes), seconds, inputs, whole)
 
 
 def _cautions(model: TableClassifier, y: np.ndarray) -> list[str]:
@@ -246,12 +235,11 @@ def _estimator(n_components: int | None, select: bool, seed: int, tell: Listener
     if not select:
         return estimator
     grid = None if n_components is None else {"objective__metric_weight": [5.0, 20.0, 80.0]}
-    return LabelFreeSearch(
-        estimator,
-        grid,
-        random_state=seed,
-        callback=lambda done, total, record: tell.on_count(done, total),
-    )
+
+    def count(done: int, total: int, record: object) -> None:
+        tell.on_count(done, total)
+
+    return LabelFreeSearch(estimator, grid, random_state=seed, callback=count)
 
 
 def _following(tell: Listener) -> Callable[[Step], object]:

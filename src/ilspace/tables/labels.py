@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from ilspace.tables.errors import TableError
 from ilspace.tables.values import MISSING
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 _NO_LABEL = frozenset(MISSING) - {"None", "none"}
 """How programs write that there is no label; None may well be a class."""
@@ -25,6 +23,27 @@ _WHOLE = re.compile(r"-?\d+\.0")
 
 _MANY = 10
 """Rows from which on it is odd that most are a class of their own."""
+
+
+class LabelledTables(NamedTuple):
+    """Two tables without their columns of labels, and the labels: what a fit takes.
+
+    Attributes
+    ----------
+    source : DataFrame
+        The table of the source.
+    y : ndarray of shape (n,)
+        Its labels.
+    target : DataFrame
+        The table of the target.
+    yt : ndarray of shape (nt,) or None
+        Its labels, None for a row without; None if no row has one.
+    """
+
+    source: pd.DataFrame
+    y: np.ndarray
+    target: pd.DataFrame
+    yt: np.ndarray | None
 
 
 def take_source_labels(
@@ -137,5 +156,4 @@ def take_target_labels(
             f"The labels of the target must be classes of the source ({', '.join(classes[:10])}), "
             f"but {str(unknown[0])!r} is not: correct or blank it."
         )
-    table = table.drop(columns=label)
-    return table, None if all(each is None for each in yt) else yt
+    return table.drop(columns=label), yt if pd.notna(yt).any() else None

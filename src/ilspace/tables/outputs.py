@@ -12,20 +12,17 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ilspace.selection.grid import with_settings
+from ilspace.tables.classifier import TableClassifier
 from ilspace.tables.errors import TableError
+from ilspace.tables.job import Adaptation
 from ilspace.tables.partitioned import label_partitions
-from ilspace.tables.prediction import csv_lines, doubt_shares
+from ilspace.tables.prediction import MODEL, PREDICTIONS, REPORT, SUMMARY, csv_lines, doubt_shares
 from ilspace.tables.report import report_page
-from ilspace.tables.result_files import MODEL, PREDICTIONS, REPORT, SUMMARY
-
-if TYPE_CHECKING:
-    from ilspace.tables.classifier import TableClassifier
-    from ilspace.tables.job import Adaptation
 
 
 def summary_of(adaptation: Adaptation) -> dict[str, Any]:
@@ -45,6 +42,7 @@ def summary_of(adaptation: Adaptation) -> dict[str, Any]:
     estimator, plan = model.estimator_, model.plan_
     n_labelled = 0 if adaptation.yt is None else sum(each is not None for each in adaptation.yt)
     comparison = diagnosis.comparison
+    shifts = {"before": diagnosis.shift_before, "after": diagnosis.shift_after}
     return {
         "inputs": adaptation.inputs,
         "verdict": comparison.verdict,
@@ -71,10 +69,7 @@ def summary_of(adaptation: Adaptation) -> dict[str, Any]:
         },
         "comparison": {"judged_by": comparison.judged_by, "rows": comparison.n_rows}
         | {"scores": comparison.scores},
-        "shift": {
-            "before": None if diagnosis.shift_before is None else asdict(diagnosis.shift_before),
-            "after": asdict(diagnosis.shift_after),
-        },
+        "shift": {when: each and asdict(each) for when, each in shifts.items()},
         "balance": {"source": diagnosis.source_balance, "predicted": diagnosis.target_balance},
         "optimization": {
             "status": estimator.solution_.status.name,
@@ -100,11 +95,10 @@ def _selection(model: TableClassifier) -> dict[str, Any] | None:
     if model.search_ is None:
         return None
     results = model.search_.cv_results_
-    names = [each for each in results if each not in ("warnings",)]
     return {
         "chosen": model.search_.best_params_,
         "settings": [
-            {name: _plain(results[name][i]) for name in names}
+            {name: _plain(found[i]) for name, found in results.items() if name != "warnings"}
             for i in range(len(results["params"]))
         ],
     }
@@ -142,24 +136,18 @@ def write_outputs(
         The summary.
     """
     summary = summary_of(adaptation)
+    model, whole, given = adaptation.model, adaptation.whole, adaptation.yt is not None
     with staged(folder, force=force) as draft:
-        _write_predictions(adaptation, draft / PREDICTIONS, on_count)
-        adaptation.model.save(draft / MODEL)
+        with open(draft / PREDICTIONS, "w", encoding="utf-8", newline="") as output:
+            if whole is None:
+                output.write(csv_lines(adaptation.target, adaptation.labelled, model.plan_.ids))
+            else:
+                label_partitions(model, whole, output=output, given=given, on_count=on_count)
+        model.save(draft / MODEL)
         (draft / REPORT).write_text(report_page(adaptation, summary), encoding="utf-8")
         text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
         (draft / SUMMARY).write_text(text + "\n", encoding="utf-8")
     return summary
-
-
-def _write_predictions(
-    adaptation: Adaptation, path: Path, on_count: Callable[[int, int], object] | None
-) -> None:
-    model, given = adaptation.model, adaptation.yt is not None
-    with path.open("w", encoding="utf-8", newline="") as output:
-        if adaptation.whole is None:
-            output.write(csv_lines(adaptation.target, adaptation.labelled, model.plan_.ids))
-        else:
-            label_partitions(model, adaptation.whole, output=output, given=given, on_count=on_count)
 
 
 def check_folder(folder: Path, *, force: bool) -> None:

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any, NamedTuple
+from typing import IO, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from sklearn.base import clone
 
 from ilspace.dask.rows import FAN_IN, RowSummary, add_up, summarised, tree
@@ -16,12 +17,9 @@ from ilspace.tables.binary_files import parquet_blocks
 from ilspace.tables.classifier import TableClassifier
 from ilspace.tables.encoding import TableEncoder, known_sums, scaled_encoder, unscaled
 from ilspace.tables.errors import TableError, as_table_errors
-from ilspace.tables.labels import missing_labels, take_target_labels
+from ilspace.tables.labels import LabelledTables, missing_labels, take_target_labels
 from ilspace.tables.prediction import csv_lines, with_given
 from ilspace.tables.reading import table_files
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 SAMPLE = 20_000
 """Rows that stand for all where the columns are judged, and in the report."""
@@ -190,11 +188,7 @@ def read_partition(partition: Partition, string_columns: Sequence[str]) -> pd.Da
     """
     with open(partition.path, "rb") as stream:
         (table,) = parquet_blocks(
-            stream,
-            partition.path,
-            string_columns=string_columns,
-            n_rows=None,
-            group=partition.group,
+            stream, partition.path, string_columns=string_columns, group=partition.group
         )
     return table
 
@@ -230,15 +224,7 @@ def _partitions_of(file: Path) -> Iterator[Partition]:
     yield from (Partition(str(file.resolve()), i, size) for i, size in enumerate(sizes) if size)
 
 
-def fit_whole(
-    model: TableClassifier,
-    source: pd.DataFrame,
-    y: np.ndarray,
-    *,
-    target: PartitionedTable,
-    sample: pd.DataFrame,
-    yt: np.ndarray | None,
-) -> None:
+def fit_whole(model: TableClassifier, sampled: LabelledTables, target: PartitionedTable) -> None:
     """Fit a model that a sample has prepared to all rows.
 
     Columns, categories, held-out rows and trust stay those of the sample; what fills missing
@@ -248,32 +234,28 @@ def fit_whole(
     ----------
     model : TableClassifier
         Fitted to the source and a sample of the target.
-    source : DataFrame
-        Rows of the source.
-    y : ndarray of shape (n,)
-        Their labels.
+    sampled : LabelledTables
+        What the model was fitted to: the source, and a sample of the target with all rows that
+        have a label.
     target : PartitionedTable
         All rows of the target.
-    sample : DataFrame
-        Those that the model was fitted to, with all that have a label.
-    yt : ndarray or None
-        Their labels.
     """
     from dask.base import compute
     from dask.delayed import delayed
 
     encoder = encoder_of_all(model.target_encoder_, target)
     rows = target.joined(target.map(_encode_partition, encoder), len(encoder.names), dtype=float)
-    labels = target.map(_labels_of_partition, np.unique(y), target.label)
-    n_labelled = sum(compute(*(delayed(_count_labels)(each) for each in labels)))
+    labels = target.map(_labels_of_partition, np.unique(sampled.y), target.label)
+    has_labels = any(compute(*(delayed(pd.notna)(each).any() for each in labels)))
     own = model.estimator_.callback
     told = model._told("all", model.holdout_score_, own)
     fitted = clone(model.estimator_).set_params(callback=told)
-    source_rows = model.source_encoder_.encode(source)
-    fitted.fit(source_rows, y, rows, target.joined(labels, dtype=object) if n_labelled else None)
+    source_rows = model.source_encoder_.encode(sampled.source)
+    yt = target.joined(labels, dtype=object) if has_labels else None
+    fitted.fit(source_rows, sampled.y, rows, yt)
     model.estimator_ = fitted.set_params(callback=own)
     model.target_encoder_ = encoder
-    model._learn_means(source_rows, y, sample, yt)
+    model._learn_means(source_rows, sampled.y, sampled.target, sampled.yt)
 
 
 def label_partitions(
@@ -365,10 +347,6 @@ def _labels_of_partition(partition: Partition, classes: np.ndarray, label: str) 
     """Labels of the rows, None where there is none."""
     _, yt = take_target_labels(read_partition(partition, (label,)), label, classes=classes)
     return np.full(partition.n_rows, None, dtype=object) if yt is None else yt
-
-
-def _count_labels(yt: np.ndarray) -> int:
-    return sum(each is not None for each in yt)
 
 
 def _label_partition(

@@ -5,17 +5,20 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, NamedTuple
+from typing import IO, NamedTuple
 
 import numpy as np
+import pandas as pd
 
 from ilspace.tables.binary_files import write_out
 from ilspace.tables.classifier import TableClassifier
 from ilspace.tables.errors import as_table_errors
 from ilspace.tables.reading import read_chunks
 
-if TYPE_CHECKING:
-    import pandas as pd
+PREDICTIONS = "predictions.csv"
+MODEL = "model.safetensors"
+REPORT = "report.html"
+SUMMARY = "summary.json"
 
 
 class Counts(NamedTuple):
@@ -35,6 +38,23 @@ class Counts(NamedTuple):
     trusted: int
     doubts: dict[str, int]
     left_out: tuple[str, ...]
+
+
+def doubts_in_words(shares: dict[str, float]) -> str:
+    """Doubts of predictions as a remark within a sentence.
+
+    Parameters
+    ----------
+    shares : dict of str to float
+        Share of the rows that each concerns.
+
+    Returns
+    -------
+    str
+        In brackets, after a space; empty if there are none.
+    """
+    listed = ", ".join(f"{word} {share:.0%}" for word, share in shares.items())
+    return f" (doubts: {listed})" if listed else ""
 
 
 def predictions_table(
@@ -58,8 +78,6 @@ def predictions_table(
     DataFrame
         Identifiers, then the columns of `labelled`.
     """
-    import pandas as pd
-
     kept = [each for each in ids if each in table.columns]
     handed_on = write_out(table[kept].reset_index(drop=True), kept)
     clashes = {each: f"{each} (given)" for each in handed_on.columns if each in labelled.columns}
@@ -84,8 +102,6 @@ def with_given(labelled: pd.DataFrame, yt: np.ndarray | None) -> pd.DataFrame:
     DataFrame
         With the column ``given``; where it is true, the label is certain and beyond doubt.
     """
-    import pandas as pd
-
     given = np.broadcast_to(pd.notna(yt), len(labelled))
     labelled = labelled.assign(given=given)
     if yt is not None:
@@ -119,8 +135,14 @@ def csv_lines(
 
     Parameters
     ----------
-    table, labelled, ids, first : object
-        As for :func:`predictions_table`.
+    table : DataFrame
+        The rows, with their identifiers.
+    labelled : DataFrame
+        What :meth:`TableClassifier.label_rows` says of them.
+    ids : sequence of str
+        Columns to hand on.
+    first : int, default=0
+        Number of rows before them.
 
     Returns
     -------

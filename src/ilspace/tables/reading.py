@@ -123,33 +123,28 @@ def _refusals(path: str | Path) -> Iterator[None]:
     """Say in one sentence what the readers of four formats raise in many."""
     import pandas as pd
 
-    name = _named(path)
+    cause = None
     try:
         yield
+        return
     except (TableError, ImportError, MemoryError):
         raise
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        raise TableError(f"{name} must be a file, but there is none: check the path.") from None
+        flaw = "must be a file, but there is none: check the path"
     except PermissionError:
-        raise TableError(
-            f"{name} must be readable, but this user may not read it: change its permissions."
-        ) from None
+        flaw = "must be readable, but this user may not read it: change its permissions"
     except UnicodeDecodeError as error:
-        raise TableError(
-            f"{name} must be UTF-8, but has the byte 0x{error.object[error.start]:02x}, which is "
-            "not: save it as UTF-8, or convert it with iconv."
-        ) from None
+        byte = f"0x{error.object[error.start]:02x}"
+        remedy = "save it as UTF-8, or convert it with iconv"
+        flaw = f"must be UTF-8, but has the byte {byte}, which is not: {remedy}"
     except pd.errors.ParserError as error:
         reason = " ".join(str(error).split()).removeprefix("Error tokenizing data. C error: ")
-        raise TableError(
-            f"{name} must have as many entries in each line as columns, but has not ({reason}): "
-            "mend that line."
-        ) from None
+        rule = "must have as many entries in each line as columns"
+        flaw = f"{rule}, but has not ({reason}): mend that line"
     except Exception as error:  # on broken files the libraries raise all kinds
         reason = " ".join(str(error).split())[:200] or type(error).__name__
-        raise TableError(
-            f"{name} cannot be read ({reason}): replace it with an intact file."
-        ) from error
+        flaw, cause = f"cannot be read ({reason}): replace it with an intact file", error
+    raise TableError(f"{_named(path)} {flaw}.") from cause
 
 
 def _named(path: str | Path) -> str:

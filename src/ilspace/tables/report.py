@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
@@ -11,15 +11,26 @@ from plotly.colors import sample_colorscale
 from sklearn.decomposition import PCA
 
 from ilspace.pages import Section, chart, escaped, plain_table, render_page
-
-if TYPE_CHECKING:
-    from ilspace.tables.job import Adaptation
+from ilspace.tables.job import Adaptation
 
 MOST_POINTS = 2000
 """Points of each table in a scatter plot."""
 
 MOST_COLOURS = 20
 """Classes whose colours are told in the legend."""
+
+_JUDGED_BY = {
+    "target labels": (
+        "Accuracy on the {rows} labelled target rows, each predicted without its own label."
+    ),
+    "circular validation": (
+        "No target row has a label, or too few have. So a model labels the target, a second "
+        "one learns from these labels and labels the source again; shown is how often the "
+        "true label of a held-out source row comes back. This is an indication, no proof."
+    ),
+    "nothing": "No other classifier could be judged.",
+}
+"""What the scores of a comparison are."""
 
 _MEASURES = {
     "stein": "covariances (Stein divergence per dimension; 0: equal)",
@@ -45,15 +56,16 @@ def report_page(adaptation: Adaptation, summary: dict[str, Any]) -> str:
         HTML that needs nothing from the network.
     """
     sections = [
-        _should_i_adapt(summary),
-        _predictions(adaptation, summary),
-        _latent_space(adaptation),
-        _convergence(adaptation, summary),
-        _directions(adaptation),
+        Section("adapt-at-all", "Should I adapt at all?", _should_i_adapt(summary)),
+        Section("predictions", "The predictions", _predictions(adaptation, summary)),
+        Section("latent-space", "The latent space, before and after", _latent_space(adaptation)),
+        Section("convergence", "Convergence", _convergence(adaptation, summary)),
+        Section("directions", "What the latent space looks at", _directions(adaptation)),
     ]
     if summary["selection"] is not None:
-        sections.append(_selection(summary["selection"]))
-    sections.append(_what_was_done(summary))
+        body = _selection(**summary["selection"])
+        sections.append(Section("selection", "How the parameters were chosen", body))
+    sections.append(Section("what-was-done", "What was done", _what_was_done(summary)))
     source, target = summary["source"], summary["target"]
     labelled = f", of which {target['labelled']} had a label" if target["labelled"] else ""
     introduction = (
@@ -65,63 +77,27 @@ def report_page(adaptation: Adaptation, summary: dict[str, Any]) -> str:
     return render_page("Adaptation report", sections, introduction=introduction)
 
 
-def _should_i_adapt(summary: dict[str, Any]) -> Section:
+def _should_i_adapt(summary: dict[str, Any]) -> str:
     comparison = summary["comparison"]
-    what = {
-        "target labels": (
-            f"Accuracy on the {comparison['rows']} labelled target rows, each predicted without "
-            "its own label."
-        ),
-        "circular validation": (
-            "No target row has a label, or too few have. So a model labels the target, a second "
-            "one learns from these labels and labels the source again; shown is how often the "
-            "true label of a held-out source row comes back. This is an indication, no proof."
-        ),
-        "nothing": "No other classifier could be judged.",
-    }[comparison["judged_by"]]
-    scores = plain_table(
-        ["classifier", "share of right rows"],
-        [[name, f"{score:.1%}"] for name, score in comparison["scores"].items()],
-        caption=what,
-    )
-    before, after = summary["shift"]["before"], summary["shift"]["after"]
-    rows = [
-        [text, None if before is None else before[name], after[name]]
-        for name, text in _MEASURES.items()
-    ]
-    shift = plain_table(
-        ["difference between the tables", "before", "after"],
-        rows,
-        caption=(
-            "Source rows "
-            f"{'' if summary['held_out_source_accuracy'] is None else 'that were held out '}"
-            "against target rows, before and after adaptation."
-        ),
-    )
-    return Section(
-        "adapt-at-all",
-        "Should I adapt at all?",
-        scores + shift,
-    )
+    rows = [[name, f"{score:.1%}"] for name, score in comparison["scores"].items()]
+    what = _JUDGED_BY[comparison["judged_by"]].format_map(comparison)
+    scores = plain_table(["classifier", "share of right rows"], rows, caption=what)
+    before, after = summary["shift"]["before"] or {}, summary["shift"]["after"]
+    rows = [[text, before.get(name), after[name]] for name, text in _MEASURES.items()]
+    held_out = "" if summary["held_out_source_accuracy"] is None else "that were held out "
+    what = f"Source rows {held_out}against target rows, before and after adaptation."
+    heads = ["difference between the tables", "before", "after"]
+    return scores + plain_table(heads, rows, caption=what)
 
 
-def _predictions(adaptation: Adaptation, summary: dict[str, Any]) -> Section:
-    balance = summary["balance"]
+def _predictions(adaptation: Adaptation, summary: dict[str, Any]) -> str:
+    source, predicted = summary["balance"]["source"], summary["balance"]["predicted"]
     shares = go.Figure()
-    for name, values in (
-        ("source labels", balance["source"]),
-        ("predictions", balance["predicted"]),
-    ):
-        shares.add_bar(
-            name=name,
-            x=[escaped(each) for each in values],
-            y=[round(100 * each, 2) for each in values.values()],
-        )
+    for name, values in (("source labels", source), ("predictions", predicted)):
+        heights = [round(100 * each, 2) for each in values.values()]
+        shares.add_bar(name=name, x=[escaped(each) for each in values], y=heights)
     shares.update_layout(barmode="group", yaxis_title="share in %", xaxis_type="category")
-    largest = max(
-        balance["source"],
-        key=lambda each: abs(balance["source"][each] - balance["predicted"][each]),
-    )
+    largest = max(source, key=lambda each: abs(source[each] - predicted[each]))
     sure = go.Figure()
     trusted = adaptation.predicted["trusted"].to_numpy()
     probability = adaptation.predicted["probability"].to_numpy()
@@ -131,16 +107,15 @@ def _predictions(adaptation: Adaptation, summary: dict[str, Any]) -> Section:
     sure.update_layout(
         barmode="stack", xaxis_title="probability of the predicted class", yaxis_title="rows"
     )
-    body = (
+    return (
         "<p>A class whose share among the predictions is far from its share in the source is "
         "either rarer or more frequent in the target, or predicted wrongly. Farthest off: "
-        f"{escaped(largest)}, {balance['source'][largest]:.0%} of the source and "
-        f"{balance['predicted'][largest]:.0%} of the predictions.</p>"
+        f"{escaped(largest)}, {source[largest]:.0%} of the source and "
+        f"{predicted[largest]:.0%} of the predictions.</p>"
         + chart(shares, "Share of each class among source labels and predictions", height=340)
         + f"<p>{escaped(_trust_in_words(summary))}</p>"
         + chart(sure, "How many predictions have which probability", height=340)
     )
-    return Section("predictions", "The predictions", body)
 
 
 def _trust_in_words(summary: dict[str, Any]) -> str:
@@ -165,84 +140,69 @@ def _trust_in_words(summary: dict[str, Any]) -> str:
     )
 
 
-def _latent_space(adaptation: Adaptation) -> Section:
-    model = adaptation.model
-    rng = np.random.default_rng(0)
-    kept = [
-        np.sort(rng.permutation(len(table))[:MOST_POINTS])
-        for table in (adaptation.source, adaptation.target)
-    ]
-    source, target = adaptation.source.iloc[kept[0]], adaptation.target.iloc[kept[1]]
-    views = {"after": (model.transform(source, "source"), model.transform(target))}
-    if model.plan_.are_shared:
-        views["before"] = (
-            model.encode(source, "source"),
-            model.source_encoder_.encode(target),
-        )
-    y = adaptation.y[kept[0]]
-    labelled = adaptation.labelled.iloc[kept[1]]
-    hover = [
+def _latent_space(adaptation: Adaptation) -> str:
+    model, rng = adaptation.model, np.random.default_rng(0)
+    tables = {"source": adaptation.source, "target": adaptation.target}
+    kept = {
+        name: np.sort(rng.permutation(len(table))[:MOST_POINTS]) for name, table in tables.items()
+    }
+    source, target = (tables[name].iloc[rows] for name, rows in kept.items())
+    y, labelled = adaptation.y[kept["source"]], adaptation.labelled.iloc[kept["target"]]
+    hover = (
         [f"source, {_shown(each)}" for each in y],
         [
-            f"target, {_shown(label)}, probability {probability:.2f}"
-            f"{'' if trusted else ', not trusted'}"
-            for label, probability, trusted in zip(
-                labelled["label"], labelled["probability"], labelled["trusted"], strict=True
-            )
+            f"target, {_shown(row.label)}, probability {row.probability:.2f}"
+            f"{'' if row.trusted else ', not trusted'}"
+            for row in labelled.itertuples()
         ],
-    ]
-    codes = [np.searchsorted(model.classes_, each) for each in (y, labelled["label"].to_numpy())]
+    )
+    views = {}
+    if model.plan_.are_shared:
+        views["before"] = model.encode(source, "source"), model.source_encoder_.encode(target)
+    views["after"] = model.transform(source, "source"), model.transform(target)
     parts = []
-    for when in ("before", "after"):
-        if when in views:
-            sure = labelled["probability"].to_numpy()
-            figure = _scatter(views[when], codes, hover, sure, n_classes=len(model.classes_))
-            _add_legend(figure, model.classes_)
-            parts.append(f"<h3>{when.capitalize()} adaptation</h3>")
-            parts.append(chart(figure, f"Source and target rows {when} adaptation, in a plane"))
-    thinned = [
-        f"{len(rows)} of {len(table)} {name} rows"
-        for rows, table, name in zip(
-            kept, (adaptation.source, adaptation.target), ("source", "target"), strict=True
-        )
-        if len(rows) < len(table)
-    ]
-    note = (
+    for when, view in views.items():
+        labels, probability = (y, labelled["label"]), labelled["probability"]
+        figure = _scatter(view, labels, hover, probability, model.classes_)
+        parts.append(f"<h3>{when.capitalize()} adaptation</h3>")
+        parts.append(chart(figure, f"Source and target rows {when} adaptation, in a plane"))
+    thinned = " and ".join(
+        f"{len(rows)} of {len(tables[name])} {name} rows"
+        for name, rows in kept.items()
+        if len(rows) < len(tables[name])
+    )
+    return (
         "<p>The plane of the two directions in which the source rows vary most. A colour is a "
         "class: the label of a source row (circle), the prediction for a target row (cross, the "
         "fainter the less sure). Hover for details; click the legend to hide a table."
-        + (f" Points are thinned: {escaped(' and '.join(thinned))} are shown." if thinned else "")
+        + (f" Points are thinned: {escaped(thinned)} are shown." if thinned else "")
         + "</p>"
+        + "".join(parts)
     )
-    return Section("latent-space", "The latent space, before and after", note + "".join(parts))
 
 
-def _scatter(rows, codes, hover, probability: np.ndarray, *, n_classes: int) -> go.Figure:
-    figure = go.Figure()
+def _scatter(rows, labels, hover, probability, classes: np.ndarray) -> go.Figure:
+    """Draw both domains in the plane of the source, colours by class."""
+    figure = go.Figure(layout={"legend": {"orientation": "h"}})
     plane = PCA(min(2, *rows[0].shape)).fit(rows[0])
-    for name, each, colour, text, symbol in zip(
-        ("source", "target"), rows, codes, hover, ("circle", "x"), strict=True
+    opacities = 0.9, (0.3 + 0.7 * probability).round(2).tolist()
+    scale = {"colorscale": "Turbo", "cmin": 0, "cmax": len(classes) - 1}
+    for name, symbol, opacity, domain, y, text in zip(
+        ("source", "target"), ("circle", "x"), opacities, rows, labels, hover, strict=True
     ):
-        places = plane.transform(each)
+        places = plane.transform(domain)
         places = np.concatenate([places, np.zeros((len(places), 2))], axis=1)  # two at least
+        across, up = ([float(f"{value:.4g}") for value in places[:, axis]] for axis in (0, 1))
+        colour = np.searchsorted(classes, y).tolist()
+        marker = {"symbol": symbol, "size": 6, "color": colour, "opacity": opacity} | scale
         figure.add_scatter(
-            x=[float(f"{value:.4g}") for value in places[:, 0]],
-            y=[float(f"{value:.4g}") for value in places[:, 1]],
-            mode="markers",
-            name=name,
-            marker={
-                "symbol": symbol,
-                "size": 6,
-                "color": colour.tolist(),
-                "colorscale": "Turbo",
-                "cmin": 0,
-                "cmax": n_classes - 1,
-                "opacity": (0.3 + 0.7 * probability).round(2).tolist() if name == "target" else 0.9,
-            },
-            text=text,
-            hoverinfo="text",
+            x=across, y=up, mode="markers", name=name, marker=marker, text=text, hoverinfo="text"
         )
-    figure.update_layout(legend={"orientation": "h"})
+    if len(classes) <= MOST_COLOURS:  # else the hovering tells
+        colours = sample_colorscale("Turbo", np.linspace(0, 1, len(classes)).tolist())
+        for name, colour in zip(classes, colours, strict=True):
+            marker = {"symbol": "square", "size": 8, "color": colour}
+            figure.add_scatter(x=[None], y=[None], mode="markers", name=_shown(name), marker=marker)
     return figure
 
 
@@ -252,93 +212,56 @@ def _shown(name: object, most: int = 40) -> str:
     return escaped(text if len(text) <= most else f"{text[:most]}…")
 
 
-def _add_legend(figure: go.Figure, classes: np.ndarray) -> None:
-    """Say which colour is which class, where that can be told by eye."""
-    if len(classes) > MOST_COLOURS:
-        return
-    colours = sample_colorscale("Turbo", np.linspace(0, 1, len(classes)).tolist())
-    for name, colour in zip(classes, colours, strict=True):
-        figure.add_scatter(
-            x=[None],
-            y=[None],
-            mode="markers",
-            name=_shown(name),
-            marker={"symbol": "square", "size": 8, "color": colour},
-        )
-
-
-def _convergence(adaptation: Adaptation, summary: dict[str, Any]) -> Section:
+def _convergence(adaptation: Adaptation, summary: dict[str, Any]) -> str:
     history = adaptation.model.estimator_.solution_.history
     figure = go.Figure()
     figure.add_scatter(y=[float(f"{each.value:.6g}") for each in history], name="objective")
     figure.update_layout(xaxis_title="iteration", yaxis_title="objective")
     ended = summary["optimization"]
-    body = (
+    return (
         f"<p>Stopped after {ended['iterations']} iterations: {escaped(ended['reason'])} "
         f"({escaped(ended['status'])}).</p>"
         + chart(figure, "The objective falls over the iterations", height=340)
     )
-    return Section("convergence", "Convergence", body)
 
 
-def _directions(adaptation: Adaptation) -> Section:
-    rows = [
-        [
-            f"{i + 1}",
-            f"{each.share:.0%}",
-            ", ".join(f"{name} ({weight:+.2f})" for name, weight in each.features),
-        ]
-        for i, each in enumerate(adaptation.diagnosis.directions)
-    ]
-    table = plain_table(
-        ["direction", "share of variance", "columns that weigh most"],
-        rows,
-        caption=(
-            "Principal directions of the target rows in the latent space. Weights are of scaled "
-            "columns; a sign says only which columns go together."
-        ),
+def _directions(adaptation: Adaptation) -> str:
+    rows = []
+    for i, each in enumerate(adaptation.diagnosis.directions):
+        weights = ", ".join(f"{name} ({weight:+.2f})" for name, weight in each.features)
+        rows.append([f"{i + 1}", f"{each.share:.0%}", weights])
+    what = (
+        "Principal directions of the target rows in the latent space. Weights are of scaled "
+        "columns; a sign says only which columns go together."
     )
-    return Section("directions", "What the latent space looks at", table)
+    heads = ["direction", "share of variance", "columns that weigh most"]
+    return plain_table(heads, rows, caption=what)
 
 
-def _selection(selection: dict[str, Any]) -> Section:
-    settings = selection["settings"]
-    criteria = [
-        name for name in settings[0] if name not in ("params", "seconds", "error", "choice")
-    ]
-    rows = [
-        [
-            ", ".join(f"{name} = {value}" for name, value in each["params"].items())
-            + (" (chosen)" if each["params"] == selection["chosen"] else ""),
-            *(each[name] for name in criteria),
-        ]
-        for each in settings
-    ]
-    table = plain_table(
-        ["setting", *criteria],
-        rows,
-        caption="Criteria that see no target label; greater is better in each.",
-    )
-    return Section("selection", "How the parameters were chosen", table)
+def _selection(chosen: dict[str, Any], settings: list[dict[str, Any]]) -> str:
+    others = ("params", "seconds", "error", "choice")
+    criteria = [name for name in settings[0] if name not in others]
+    rows = []
+    for each in settings:
+        setting = ", ".join(f"{name} = {value}" for name, value in each["params"].items())
+        mark = " (chosen)" if each["params"] == chosen else ""
+        rows.append([setting + mark, *(each[name] for name in criteria)])
+    what = "Criteria that see no target label; greater is better in each."
+    return plain_table(["setting", *criteria], rows, caption=what)
 
 
-def _what_was_done(summary: dict[str, Any]) -> Section:
+def _what_was_done(summary: dict[str, Any]) -> str:
+    columns = "matched by name" if summary["columns_are_shared"] else "different in the two tables"
+    filled = "numbers: the mean of the column in its own table; strings: none of the categories"
     rows = [
         ["setting", summary["setting"]],
-        [
-            "columns",
-            "matched by name" if summary["columns_are_shared"] else "different in the two tables",
-        ],
+        ["columns", columns],
         ["identifiers", ", ".join(summary["identifiers"]) or "none"],
-        [
-            "missing values",
-            "numbers: the mean of the column in its own table; strings: none of the categories",
-        ],
+        ["missing values", filled],
         ["scaling", f"{summary['scaling']}, each table by itself"],
         ["parameters", json.dumps(summary["parameters"])],
         ["versions", ", ".join(f"{k} {v}" for k, v in summary["versions"].items())],
         ["time", f"{summary['seconds']:.1f} s"],
     ]
     notes = "".join(f"<li>{escaped(each)}</li>" for each in summary["notes"])
-    body = plain_table(["what", "how"], rows) + (f"<p>Notes:</p><ul>{notes}</ul>" if notes else "")
-    return Section("what-was-done", "What was done", body)
+    return plain_table(["what", "how"], rows) + (f"<p>Notes:</p><ul>{notes}</ul>" if notes else "")

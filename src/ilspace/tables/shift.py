@@ -122,9 +122,7 @@ def mmd_test(
     squares = pdist(rows, "sqeuclidean")
     median = float(np.median(squares))
     kernel = np.exp(-squareform(squares) / (median if median > 0 else 1.0))
-    signs = np.concatenate(
-        [np.full(len(source), 1 / len(source)), np.full(len(target), -1 / len(target))]
-    )
+    signs = np.repeat([1 / len(source), -1 / len(target)], [len(source), len(target)])
     exchanged = np.stack([signs, *(rng.permutation(signs) for _ in range(N_PERMUTATIONS))])
     values = np.einsum("ij,ij->i", exchanged @ kernel, exchanged)
     # the first row is the true division, which counts as one of the permutations

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import compress
 
 import numpy as np
 
@@ -104,7 +105,5 @@ def in_words(doubts: dict[str, np.ndarray]) -> np.ndarray:
     ndarray of object, shape (n,)
         Strings such as ``"unsure far"``; empty for predictions to be trusted.
     """
-    words = np.full(len(next(iter(doubts.values()))), "", dtype=object)
-    for word, concerned in doubts.items():
-        words[concerned] = words[concerned] + f" {word}"
-    return np.array([each.strip() for each in words], dtype=object)
+    words = [" ".join(compress(doubts, row)) for row in zip(*doubts.values(), strict=True)]
+    return np.array(words, dtype=object)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -209,7 +209,28 @@ def as_strings(column: pd.Series) -> pd.Series:
     """
     import pandas as pd
 
-    known = column.notna().to_numpy()
-    strings = np.full(len(column), None, dtype=object)
-    strings[known] = [str(each).strip() or None for each in column[known]]
+    strings = replaced(column, lambda entry: str(entry).strip() or None, missing=None)
     return pd.Series(strings, index=column.index, dtype=object)
+
+
+def replaced(column: pd.Series, change: Callable[[Any], Any], *, missing: Any) -> np.ndarray:
+    """Entries of a column, each replaced by another.
+
+    Parameters
+    ----------
+    column : Series
+        Of any type.
+    change : callable
+        From an entry that is not missing to what replaces it.
+    missing : object
+        What replaces a missing one.
+
+    Returns
+    -------
+    ndarray of object, shape (n,)
+        What replaces them.
+    """
+    known = column.notna().to_numpy()
+    entries = np.full(len(column), missing, dtype=object)
+    entries[known] = [change(each) for each in column[known].tolist()]
+    return entries
