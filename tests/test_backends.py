@@ -8,6 +8,7 @@ import array_api_compat
 import array_api_strict
 import numpy as np
 import pytest
+from laws import checks
 from problems import ils_case, orthonormal, positive_definite
 
 from ilspace.backend import (
@@ -25,7 +26,7 @@ from ilspace.backend import (
     symmetric_part,
     to_numpy,
 )
-from ilspace.manifolds import SPD, Euclidean, Product, Stiefel, checks
+from ilspace.manifolds import SPD, Euclidean, Product, Stiefel
 from ilspace.objective import DomainData, ILSObjective, SmoothHinge
 from ilspace.optimizers import SOLVERS, Problem, solve
 from ilspace.pairs import AllPairs, RowPairs, SampledPairs

@@ -89,6 +89,13 @@ def test_documents_that_a_page_includes_or_lists_exist():
                 assert any(found), (page_id(page), name)
 
 
+def test_paths_that_the_page_on_architecture_names_exist():
+    text = (DOCS / "architecture.md").read_text()
+    for name in re.findall(r"`((?:\w+/)+\w+\.(?:py|toml|md|svg))`", text):
+        below = ROOT / "src" / "ilspace" / name
+        assert below.exists() or (ROOT / name).exists(), name
+
+
 # -- names ---------------------------------------------------------------------------------------
 
 

@@ -73,7 +73,7 @@ def test_hidden_labels_change_no_rows():
 def test_too_few_rows_are_refused():
     with pytest.raises(ValueError, match=r"100 \+ 501 target rows, but there are 600"):
         draw_parts(Y_SOURCE, Y_TARGET, replace(SIZES, n_new=501), seed=(0,))
-    with pytest.raises(ValueError, match="at least 41 rows, but one of them has 40"):
+    with pytest.raises(ValueError, match="at least 41 rows, but class 0 has 40"):
         draw_parts(Y_SOURCE, Y_TARGET, replace(SIZES, n_source=41), seed=(0,))
 
 

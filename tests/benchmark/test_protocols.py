@@ -52,7 +52,7 @@ def test_gong_split_draws_every_row_equally_often():
 
 
 def test_gong_split_refuses_a_class_that_is_too_small():
-    with pytest.raises(ValueError, match="class cat has 9: lower per_class"):
+    with pytest.raises(ValueError, match="class cat has 9: draw fewer"):
         gong_split(LABELS, LABELS, per_class=10, seed=0)
 
 

@@ -432,7 +432,10 @@ def test_what_is_learned_is_light_and_can_be_saved(tmp_path):
     ids=lambda each: str(each)[:20],
 )
 def test_what_needs_all_rows_in_one_place(parameters, keywords, name):
-    X = da.from_array(DATA.X, chunks=40)
+    def block(*_):
+        raise AssertionError("a row was read before the refusal")
+
+    X = da.from_array(DATA.X, chunks=40).map_blocks(block, dtype=float, meta=np.empty((0, 0)))
     with pytest.raises(ValueError, match=f"stay where they are, but {name}.*: "):
         ILSClassifier(3, **parameters).fit(X, DATA.y, **keywords)
 

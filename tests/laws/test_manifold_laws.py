@@ -4,10 +4,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from laws import checks
 from problems import orthonormal, positive_definite
 from scipy import linalg
 
-from ilspace.manifolds import SPD, Euclidean, Product, Stiefel, checks
+from ilspace.manifolds import SPD, Euclidean, Product, Stiefel
 
 # name -> function of (rng, size, condition) that makes a manifold and one of its points
 

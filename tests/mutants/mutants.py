@@ -486,7 +486,7 @@ MUTANTS = (
     Mutant(
         "fewer-rows-held-out",
         "label-free criteria",
-        "selection/holding_out.py",
+        "selection/hold_out.py",
         "max(1, round(share * len(rows)))",
         "max(1, int(share * len(rows)))",
         ("tests/selection/test_search.py::test_rows_held_out_are_as_many_as_the_share_is_near",),

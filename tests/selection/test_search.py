@@ -23,7 +23,7 @@ from ilspace import ILSClassifier, ObjectiveSettings
 from ilspace.baselines import CORAL, HFA
 from ilspace.selection import CRITERIA, Criterion, LabelFreeSearch, SourceAccuracy, default_grid
 from ilspace.selection.grid import with_settings
-from ilspace.selection.holding_out import hold_out
+from ilspace.selection.hold_out import hold_out
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
@@ -216,7 +216,7 @@ def test_as_many_columns_of_other_names():
 def test_different_widths_without_a_latent_space():
     found = LabelFreeSearch(HFA(), [{}], choose_by="source").fit(X, y, Xt[:, :4], FEW)
     assert np.isnan(found.cv_results_["dev"]).all()
-    assert "must be seen in one space" in found.cv_results_["error"][0]
+    assert "must be in one space" in found.cv_results_["error"][0]
     assert np.isfinite(found.cv_results_["source"]).all()
 
 

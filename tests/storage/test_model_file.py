@@ -265,34 +265,37 @@ FLAWS = {
     "bad boolean": (signed(tensors=take_apart(STATE).tensors)[:-2] + b"\2\0", "neither true nor"),
     "state not JSON": (signed("{"), "not valid JSON"),
     "state no dictionary": (signed("[]", {}), "not a dictionary"),
-    "array not there": (signed('{"x": {"$type": "tensor"}}', {}), "/x is not what"),
+    "array not there": (signed('{"x": {"$type": "tensor"}}', {}), "/x does not match"),
     "array not used": (signed("{}"), "uses the array /a"),
-    "array for scalar": (signed('{"a": {"$type": "scalar"}}', {"/a": np.ones(2)}), "/a is not"),
-    "unknown mark": (signed('{"a": {"$type": "code"}}', {}), "/a is not what"),
-    "mark in a key": (signed('{"$a": 1}', {}), "unknown mark"),
-    "more in a mark": (signed('{"a": {"$type": "float", "value": "nan", "x": 1}}', {}), "/a is"),
-    "other float": (signed('{"a": {"$type": "float", "value": "1"}}', {}), "/a is not"),
+    "array for scalar": (
+        signed('{"a": {"$type": "scalar"}}', {"/a": np.ones(2)}),
+        "/a does not match",
+    ),
+    "unknown $type": (signed('{"a": {"$type": "code"}}', {}), "/a does not match"),
+    "dollar in a key": (signed('{"$a": 1}', {}), "unknown $ key"),
+    "more in a $type": (signed('{"a": {"$type": "float", "value": "nan", "x": 1}}', {}), "/a does"),
+    "other float": (signed('{"a": {"$type": "float", "value": "1"}}', {}), "/a does not match"),
     "large number": (signed('{"a": 1e999}', {}), "too large"),
     "deep state": (signed('{"a": ' + "[" * 40 + "]" * 40 + "}", {}), "32 levels"),
     "wide strings": (
         signed('{"a": {"$type": "strings", "width": 1000000000, "shape": [0], "items": []}}', {}),
-        "/a is not",
+        "/a does not match",
     ),
     "width of truth": (
         signed('{"a": {"$type": "strings", "width": true, "shape": [1], "items": ["x"]}}', {}),
-        "/a is not",
+        "/a does not match",
     ),
     "narrow strings": (
         signed('{"a": {"$type": "strings", "width": 1, "shape": [1], "items": ["xy"]}}', {}),
-        "/a is not",
+        "/a does not match",
     ),
     "strings of another shape": (
         signed('{"a": {"$type": "strings", "width": 1, "shape": [2], "items": ["x"]}}', {}),
-        "/a is not",
+        "/a does not match",
     ),
     "objects of objects": (
         signed('{"a": {"$type": "objects", "shape": [1], "items": [[]]}}', {}),
-        "/a is not",
+        "/a does not match",
     ),
 }
 

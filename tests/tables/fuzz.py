@@ -15,7 +15,7 @@ def use(model):
     for domain, columns in (("source", model.plan_.source), ("target", model.plan_.target)):
         table = pd.DataFrame(
             {
-                each.name: (each.categories * 4)[:4] if each.categories else np.linspace(-1, 1, 4)
+                each.name: (getattr(each, "categories", ()) * 4)[:4] or np.linspace(-1, 1, 4)
                 for each in columns
             }
         )

@@ -8,7 +8,8 @@ import pytest
 from tables.small_tables import COLOURS, NUMBERS, small_tables
 
 from ilspace.tables import TableClassifier, TableError
-from ilspace.tables.columns import MOST_CATEGORIES, Column, plan_columns
+from ilspace.tables.columns import plan_columns
+from ilspace.tables.kinds import MOST_CATEGORIES, Category, Number
 
 TABLES = small_tables()
 X, Y, XT = TABLES.features
@@ -23,7 +24,7 @@ def test_identifiers_numbers_and_categories():
     assert plan.ids == ("sample",)
     assert plan.are_shared
     assert plan.source == plan.target
-    assert plan.source == (*map(Column, NUMBERS), Column("colour", tuple(sorted(COLOURS))))
+    assert plan.source == (*map(Number, NUMBERS), Category("colour", tuple(sorted(COLOURS))))
     assert plan.notes == ("Taken for identifiers: sample.",)
 
 
@@ -47,7 +48,7 @@ def test_features_that_look_a_little_like_identifiers(name, entries):
     table = pd.DataFrame({name: entries, "other": np.arange(20) % 3})
     plan = plan_of(table)
     assert plan.ids == ()
-    assert Column(name) in plan.source
+    assert Number(name) in plan.source
 
 
 def test_a_small_target_does_not_hide_identifiers():
@@ -113,7 +114,7 @@ def test_numbers_of_all_kinds_with_gaps(kind):
     plain, odd = X.assign(n=counts.where(counts != 2)), X.assign(n=SAME[kind](counts))
     target = XT.assign(n=np.arange(24.0))
     plan = plan_columns(odd, target)
-    assert Column("n") in plan.source
+    assert Number("n") in plan.source
     expected = TableClassifier(holdout=0).fit(plain, Y, target)
     met = TableClassifier(holdout=0).fit(odd, Y, target)
     np.testing.assert_array_equal(met.encode(odd, "source"), expected.encode(plain, "source"))
@@ -124,7 +125,7 @@ def test_booleans_are_0_and_1_with_or_without_gaps(kind):
     flags = pd.Series([True, False] * 15).astype(kind)
     if kind is not bool:
         flags[3] = None
-    assert Column("is") in plan_columns(X.assign(**{"is": flags}), XT.assign(**{"is": 1})).source
+    assert Number("is") in plan_columns(X.assign(**{"is": flags}), XT.assign(**{"is": 1})).source
 
 
 @pytest.mark.parametrize("kind", ["category", "string", "str", object])
@@ -132,13 +133,13 @@ def test_texts_of_all_kinds(kind):
     strings = pd.Series(list("abcabcabca") * 3)
     strings[4] = None
     plan = plan_columns(X.assign(t=strings.astype(kind)), XT.assign(t="a"))
-    assert Column("t", ("a", "b", "c")) in plan.source
+    assert Category("t", ("a", "b", "c")) in plan.source
 
 
 def test_categories_that_are_numbers_are_texts():
     grades = pd.Series(np.arange(30) % 3 + 1).astype("category")
     plan = plan_columns(X.assign(grade=grades), XT.assign(grade=grades[:24]))
-    assert Column("grade", ("1", "2", "3")) in plan.source
+    assert Category("grade", ("1", "2", "3")) in plan.source
 
 
 @pytest.mark.parametrize(
@@ -169,7 +170,7 @@ def test_numbers_with_commas_are_no_categories(price):
     named = rows.assign(price=[f"{each} each" for each in prices])
     assert "price" in [each.name for each in plan_of(named).source]
     few = rows.assign(price=["1,2", "2,3"] * 30)
-    assert Column("price", ("1,2", "2,3")) in plan_of(few).source
+    assert Category("price", ("1,2", "2,3")) in plan_of(few).source
 
 
 def test_categories_of_one_table_alone_say_nothing():
@@ -196,7 +197,7 @@ def test_numbers_here_and_words_there_are_refused():
         plan_columns(X.assign(t=1.5), XT.assign(t="red"))
     few = pd.Series(["1"] * 20 + ["missing"] * 4)
     plan = plan_columns(X.assign(t=1.5), XT.assign(t=few))
-    assert Column("t") in plan.source
+    assert Number("t") in plan.source
     assert "Not numbers, and taken for missing values: 4 entries of 't'." in plan.notes
     assert not any("missing" in each for each in plan_columns(X, XT.assign(width="3")).notes)
 
@@ -205,6 +206,7 @@ def test_rare_categories_are_dropped_the_frequent_ones_kept():
     strings = [f"c{i:03d}" for i in range(80)] + [f"c{i:03d}" for i in range(60, 80)]
     table = pd.DataFrame({"t": strings, "x": np.arange(100.0)})
     (column, _) = plan_of(table).source
+    assert isinstance(column, Category)
     assert len(column.categories) == MOST_CATEGORIES
     assert set(column.categories) >= {f"c{i:03d}" for i in range(60, 80)}
 
@@ -236,12 +238,12 @@ def test_measurements_with_an_odd_gap_are_numbers():
     odd = ["-", *values[1:]]
     table = pd.DataFrame({"x": odd})
     plan = plan_columns(table, table)
-    assert plan.source == (Column("x"),)
+    assert plan.source == (Number("x"),)
     assert "Not numbers, and taken for missing values: 1 entry of 'x'." in plan.notes
     few = pd.DataFrame({"x": ["1", "2", "3", "other"] * 15})  # codes
-    assert plan_columns(few, few).source[0].categories
+    assert isinstance(plan_columns(few, few).source[0], Category)
     codes = pd.DataFrame({"x": [f"{each:05d}" for each in range(30)] * 2})
-    assert plan_columns(codes, codes).source[0].categories
+    assert isinstance(plan_columns(codes, codes).source[0], Category)
 
 
 def test_an_identifier_that_repeats_is_one_still():

@@ -12,11 +12,12 @@ from tables.small_tables import NUMBERS, small_tables
 
 from ilspace.datasets import preprocess
 from ilspace.tables import TableError
-from ilspace.tables.columns import Column, plan_columns
+from ilspace.tables.columns import plan_columns
 from ilspace.tables.encoding import SCALINGS, WIDE, default_scaling, fit_encoder
+from ilspace.tables.kinds import Number
 
 X, _, XT = small_tables(missing=0.3).features
-COLUMNS = tuple(map(Column, NUMBERS))
+COLUMNS = tuple(map(Number, NUMBERS))
 MIXED = plan_columns(X, XT).source
 
 
@@ -45,7 +46,7 @@ def test_categories_are_spelled_out_and_weigh_as_one_column():
 @pytest.mark.parametrize("scaling", SCALINGS)
 def test_chains_of_steps_are_those_of_the_benchmark(scaling):
     table = X[list(NUMBERS)].abs().fillna(1.0).assign(constant=0.1)
-    columns = [*COLUMNS, Column("constant")]
+    columns = [*COLUMNS, Number("constant")]
     encoder, rows = fit_encoder(table, columns, scaling=scaling)
     np.testing.assert_allclose(rows, preprocess(table.to_numpy(), scaling), rtol=1e-12, atol=1e-14)
     np.testing.assert_array_equal(encoder.encode(table), rows)
@@ -77,7 +78,7 @@ def test_gaps_pull_nowhere():
 
 
 def test_a_column_that_did_not_vary_says_nothing_later():
-    encoder, _ = fit_encoder(X.assign(year=2020), [*COLUMNS, Column("year")], scaling="zscore")
+    encoder, _ = fit_encoder(X.assign(year=2020), [*COLUMNS, Number("year")], scaling="zscore")
     encoded = encoder.encode(X.assign(year=1e9))
     assert np.abs(encoded[:, -1]).max() < 1e-100
     np.testing.assert_array_equal(encoded[:, :-1], encoder.encode(X.assign(year=2020))[:, :-1])
@@ -100,6 +101,6 @@ def test_roots_of_negative_numbers():
 
 
 def test_the_default_depends_on_the_width():
-    wide = [Column(f"c{i}") for i in range(WIDE)]
+    wide = [Number(f"c{i}") for i in range(WIDE)]
     assert default_scaling(wide, wide) == "zscore-l2"
     assert default_scaling(wide, wide[1:]) == "zscore"

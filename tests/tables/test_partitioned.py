@@ -79,7 +79,7 @@ def test_all_rows_of_a_large_table_are_learned_from_and_labelled(tmp_path, monke
     assert any("47 rows" in note for note in summary["notes"])
     assert adaptation.model.estimator_._n_rows == (60, 47)
     numbers = TABLES.target[["height"]].to_numpy()
-    names = [each.name for each in adaptation.model.target_encoder_.columns if not each.categories]
+    names = adaptation.model.target_encoder_.names
     filled = adaptation.model.target_encoder_.fill[names.index("height")]
     assert filled == pytest.approx(np.nanmean(numbers), rel=1e-12)
     expected = adaptation.model.label_rows(TABLES.target)

@@ -1,4 +1,4 @@
-"""Level 0: everything that depends on the array library."""
+"""Everything that depends on the array library."""
 
 from ilspace.backend.linalg import (
     cholesky_frame,

@@ -1,4 +1,4 @@
-"""The methods that the invariant latent space is compared with, as estimators of one family.
+"""Baselines that the invariant latent space is compared with, as estimators of one API.
 
 All have the same ``fit(X, y=None, Xt=None, yt=None, *, sample_domain=None)``.
 """

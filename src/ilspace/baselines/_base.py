@@ -1,37 +1,99 @@
-"""What the methods that we compare with have in common."""
+"""Base classes of the baselines."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
 from scipy import sparse
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
-from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ilspace.backend import on_host
-from ilspace.baselines._classifiers import CLASSIFIERS, make_classifier
+from ilspace.baselines._classifiers import make_classifier
 from ilspace.domains import Domain, check_domain
 from ilspace.estimators.base import DomainClassifier, latent_distance, latent_of
 from ilspace.ils.map import to_latent
 
-CLASSIFIER_CONSTRAINTS = [StrOptions(set(CLASSIFIERS)), HasMethods(["fit", "predict"])]
-"""What the parameter `classifier` of a method may be."""
+
+def dense_rows(X: Any) -> np.ndarray:
+    """Rows as a dense array on the host.
+
+    Parameters
+    ----------
+    X : array or sparse matrix of shape (n, d)
+        Rows of any library.
+
+    Returns
+    -------
+    ndarray of shape (n, d)
+        The same rows.
+    """
+    rows = on_host(X)
+    return rows.toarray() if sparse.issparse(rows) else rows
+
+
+def mean_length(rows: np.ndarray) -> float:
+    """Root mean square length of rows.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d)
+        The rows.
+
+    Returns
+    -------
+    float
+        Positive; 1 where all rows are zero.
+    """
+    return float(np.sqrt(np.mean(np.sum(rows**2, axis=1)))) or 1.0
+
+
+def by_domain(
+    function: Callable[[Any, bool], np.ndarray], X, is_source: np.ndarray, width: int
+) -> np.ndarray:
+    """Apply a function to the rows of each domain.
+
+    Parameters
+    ----------
+    function : callable
+        Called as ``function(rows, is_source)`` with the rows of one domain, if there are any.
+    X : array or sparse matrix of shape (n, d)
+        Rows of both domains.
+    is_source : ndarray of bool, shape (n,)
+        Which of them are source rows.
+    width : int
+        Number of columns of the result.
+
+    Returns
+    -------
+    ndarray of shape (n, width)
+        The results, in the order of the rows.
+    """
+    found = np.empty((len(is_source), width))
+    for flag in (True, False):
+        chosen = np.flatnonzero(is_source == flag)
+        if len(chosen):
+            found[chosen] = function(X[chosen], flag)
+    return found
 
 
 class Baseline(DomainClassifier):
-    """Base of the methods: checks what each needs, then calls :meth:`_adapt`.
+    """Base of the baselines: validates the input, then calls :meth:`_adapt`.
 
-    A method states below what it needs; `fit` names the remedy where it is missing. One domain
-    alone, ``fit(X, y)``, plays both parts. Rows are made dense, and worked on in double precision
-    and in memory: Dask collections are refused.
+    Class attributes state the requirements of a method. With one domain alone, ``fit(X, y)``, it
+    is source and target. Rows are converted to dense float64 arrays in memory: Dask collections
+    are refused.
     """
 
     _needs_target_labels: ClassVar[bool] = False
     _takes_different_columns: ClassVar[bool] = False
     _takes_dask = False
+
+    source_mean_: np.ndarray
+    target_mean_: np.ndarray
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, Xt=None, yt=None, *, sample_domain=None):
@@ -40,13 +102,13 @@ class Baseline(DomainClassifier):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
-            Source rows; or rows of both domains, told apart by `sample_domain`.
+            Source rows; or rows of both domains, distinguished by `sample_domain`.
         y : array-like of shape (n,)
             Their labels.
         Xt : array-like or sparse matrix of shape (nt, n_target_features), optional
-            Target rows. Without, the source is the target too.
+            Target rows; by default the source is the target too.
         yt : array-like of shape (nt,), optional
-            Labels of the target rows; None, NaN or -1 mark those without.
+            Labels of the target rows; None, NaN or -1 where a label is missing.
         sample_domain : array-like of shape (n,), optional
             Positive for source rows of X, negative for target rows.
 
@@ -65,14 +127,14 @@ class Baseline(DomainClassifier):
         return self
 
     def _adapt(self, source: Domain, target: Domain) -> None:
-        """Learn what relates the domains, and store it."""
+        """Learn the adaptation, and store it in attributes."""
         raise NotImplementedError
 
     def _train(self, source: Domain, target: Domain) -> None:
-        """Learn to classify, where that is a step of its own."""
+        """Train the classifier, where that is a separate step."""
 
     def _check_rows(self, *given, **options):
-        """Check rows given after fit; the rows, and the mask of those from the source."""
+        """Validate rows given after fit; returns them and the mask of source rows."""
         X, position = super()._check_rows(*given, **options)
         return X, np.broadcast_to(np.asarray(position) >= 0, (X.shape[0],))
 
@@ -92,8 +154,13 @@ class Baseline(DomainClassifier):
                 "CORAL."
             )
 
+    def _center(self, source: Domain, target: Domain) -> tuple[np.ndarray, np.ndarray]:
+        """Set the means, and return the centred rows of both domains."""
+        self.source_mean_, self.target_mean_ = source.X.mean(axis=0), target.X.mean(axis=0)
+        return source.X - self.source_mean_, target.X - self.target_mean_
+
     def _check_components(self, n_components: int | None, most: int, default: int) -> int:
-        """Settle the dimension of a space in which at most `most` directions make sense."""
+        """Validate `n_components`, or return the default, at most `most`."""
         if n_components is None:
             return max(1, min(default, most))
         if n_components > most:
@@ -105,15 +172,12 @@ class Baseline(DomainClassifier):
 
 
 class ScoringBaseline(Baseline):
-    """Base of methods that score classes themselves, one against the rest.
-
-    They say how sure they are in :meth:`_scores`: a column a class, or one for two classes.
-    """
+    """Base of methods with their own one-vs-rest decision function, :meth:`_scores`."""
 
     __metadata_request__decision_function = {"sample_domain": True, "allow_source": True}
 
     def _scores(self, X, is_source: np.ndarray) -> np.ndarray:
-        """Score of each row, on the host, for each class; for two classes, for the second."""
+        """Decision values, one column per class; for two classes one, of the second."""
         raise NotImplementedError
 
     def _predict_codes(self, X, is_source: np.ndarray) -> np.ndarray:
@@ -121,7 +185,7 @@ class ScoringBaseline(Baseline):
         return scores.argmax(axis=1) if scores.shape[1] > 1 else (scores[:, 0] > 0).astype(int)
 
     def decision_function(self, X, domain="target", *, sample_domain=None, allow_source=False):
-        """Signed distance, up to scale, to the hyperplane of each class.
+        """Decision value of each class, one against the rest.
 
         Parameters
         ----------
@@ -137,7 +201,7 @@ class ScoringBaseline(Baseline):
         Returns
         -------
         ndarray of shape (n, n_classes), or (n,) for two classes
-            Larger is surer; for two classes, of the second one.
+            Larger means more confident; for two classes, in the second one.
         """
         rows, is_source = self._check_rows(X, domain, sample_domain, allow_source)
         scores = self._scores(on_host(rows), is_source)
@@ -145,7 +209,7 @@ class ScoringBaseline(Baseline):
 
 
 def _classifier_has(method: str):
-    """Tell whether the classifier, made or still to be made, has a method."""
+    """Check that the classifier, fitted or not, has a method."""
 
     def check(self) -> bool:
         fitted = getattr(self, "classifier_", None)
@@ -158,7 +222,7 @@ def _classifier_has(method: str):
 
 
 class LatentBaseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline):
-    """Base of methods that send both domains to one space and train a classifier there.
+    """Base of methods that map both domains to one space and train a classifier there.
 
     :meth:`_adapt` learns the space: it sets the means and maps declared below, or overrides
     ``_latent``. The classifier is then trained on all labelled rows there.
@@ -168,19 +232,17 @@ class LatentBaseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline
     __metadata_request__decision_function = {"sample_domain": True, "allow_source": True}
 
     classifier: Any
-    source_mean_: np.ndarray
-    target_mean_: np.ndarray
     _source_map: np.ndarray
     _target_map: np.ndarray
 
     def __sklearn_tags__(self):
-        """Say what the common checks may expect."""
+        """Estimator tags of scikit-learn."""
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 
     def transform(self, X, domain="target", *, sample_domain=None, allow_source=False):
-        """Send rows to the latent space, where Euclidean distance is the learned one.
+        """Map rows to the latent space, where Euclidean distance is the learned one.
 
         Parameters
         ----------
@@ -197,8 +259,7 @@ class LatentBaseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline
         Returns
         -------
         array of shape (n, n_components_)
-            The rows in the latent space. Of a Dask collection a Dask array, block by block, of
-            which nothing is computed yet.
+            The rows in the latent space; a lazy Dask array for a Dask collection.
         """
         check_is_fitted(self)
         where = (domain, sample_domain, allow_source)
@@ -209,7 +270,7 @@ class LatentBaseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline
         return to_latent(X, means, maps, np.where(is_source, 0, -1))
 
     def fit_transform(self, X, y=None, Xt=None, yt=None, *, sample_domain=None, **fit_parameters):
-        """Fit, then send the rows of X to the latent space, each through its own projection.
+        """Fit, then map the rows of X to the latent space, each by the projection of its domain.
 
         Parameters
         ----------
@@ -218,7 +279,7 @@ class LatentBaseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline
         sample_domain : array-like of shape (n,), optional
             As for :meth:`fit`.
         **fit_parameters
-            What else :meth:`fit` takes, such as `sample_weight`.
+            Further parameters of :meth:`fit`, such as `sample_weight`.
 
         Returns
         -------
@@ -247,7 +308,7 @@ class LatentBaseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline
         width = self.n_features_in_ if domain == "source" else self.n_target_features_in_
         if mapping is None or mapping.shape[0] != width:
             raise ValueError(
-                f"This {type(self).__name__} measures rows in a space of its own, so there is no "
+                f"This {type(self).__name__} is not a linear map of the columns, so there is no "
                 "Mahalanobis matrix in the columns of a domain: use transform or pair_distance."
             )
         return mapping @ mapping.mT
@@ -284,7 +345,7 @@ class LatentBaseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline
         return make_classifier(self.classifier)
 
     def _teachers(self, source: Domain, target: Domain):
-        """Domains whose labelled rows train the classifier, and whether each is the source."""
+        """Domains whose labelled rows train the classifier, with a flag for the source."""
         return ((source, True),) if source is target else ((source, True), (target, False))
 
     def _predict_codes(self, X, is_source: np.ndarray) -> np.ndarray:
@@ -292,7 +353,7 @@ class LatentBaseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline
 
     @available_if(_classifier_has("predict_proba"))
     def predict_proba(self, X, domain="target", *, sample_domain=None, allow_source=False):
-        """Probabilities of the classes, from the classifier.
+        """Class probabilities of the classifier.
 
         Parameters
         ----------
@@ -315,7 +376,7 @@ class LatentBaseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline
 
     @available_if(_classifier_has("decision_function"))
     def decision_function(self, X, domain="target", *, sample_domain=None, allow_source=False):
-        """Confidence in each class, from the classifier.
+        """Decision values of the classifier.
 
         Parameters
         ----------
@@ -331,14 +392,12 @@ class LatentBaseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline
         Returns
         -------
         ndarray of shape (n, n_classes), or (n,) for two classes
-            Larger is surer; for two classes, of the second one.
+            Larger means more confident; for two classes, in the second one.
         """
         rows = self._check_rows(X, domain, sample_domain, allow_source)
         return self.classifier_.decision_function(self._latent(*rows))
 
 
 def _dense(domain: Domain) -> Domain:
-    """The same rows on the host, dense, in double precision."""
-    rows = on_host(domain.X)
-    rows = rows.toarray() if sparse.issparse(rows) else rows
-    return Domain(rows.astype(np.float64, copy=False), domain.codes)
+    """The same rows as a dense float64 array on the host."""
+    return Domain(dense_rows(domain.X).astype(np.float64, copy=False), domain.codes)

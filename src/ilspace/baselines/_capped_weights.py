@@ -1,4 +1,4 @@
-"""Weights between 0 and 1 whose sums over groups are given: nearest ones, and best ones."""
+"""Projection onto, and quadratic minimization over, weights in [0, 1] of given group sums."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 def project_capped(values: np.ndarray, groups: np.ndarray, totals: np.ndarray) -> np.ndarray:
     """Nearest weights between 0 and 1 whose sums over groups are given.
 
-    Subtracts one number a group and clips; the number is found by halving intervals, then exactly.
+    Subtracts one number per group and clips; found by bisection, then refined exactly.
 
     Parameters
     ----------
@@ -74,12 +74,12 @@ def minimise_capped(
     tol : float
         Largest change of a weight by a projected gradient step at which to stop.
     max_iter : int
-        Most steps.
+        Maximum number of iterations.
 
     Returns
     -------
     weights : ndarray of shape (n,)
-        Where it ended.
+        The minimiser.
     is_solved : bool
         Whether `tol` was reached.
     """
@@ -89,11 +89,11 @@ def minimise_capped(
     weights = (totals / sizes)[groups]
     gradient, step = product(weights) + linear, 1.0
     for _ in range(max_iter):
-        # sums over groups stay: what the gradient has in common there only costs digits
+        # group sums are fixed: removing the group mean of the gradient avoids cancellation
         gradient = gradient - (np.bincount(groups, gradient, minlength=len(totals)) / sizes)[groups]
         direction = project_capped(weights - step * gradient / metric, groups, totals) - weights
         slope = gradient @ direction
-        # a shorter step moves less, but not by more than its share
+        # the change scales with the step, so the tolerance does too
         if slope >= 0 or np.abs(direction).max() <= tol * min(1.0, step):
             return weights, True
         turned = product(direction)

@@ -1,4 +1,4 @@
-"""The classifiers that methods train once the domains are in one space."""
+"""Classifiers that the baselines train in the latent space."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def nearest_neighbour() -> KNeighborsClassifier:
 
 
 def linear_svm() -> LinearSVC:
-    """Linear support vector machines, one class against the rest.
+    """Linear support vector machines, one-vs-rest.
 
-    One against one loses half of the accuracy where classes have a few rows each.
+    One-vs-one loses half of the accuracy where classes have a few rows each.
 
     Returns
     -------
@@ -42,12 +42,12 @@ CLASSIFIERS: Mapping[str, Callable[[], Any]] = MappingProxyType(
 
 
 def make_classifier(classifier: object) -> Any:
-    """Fresh classifier, by name or as a copy of a given one.
+    """Unfitted classifier, by name or as a clone of a given one.
 
     Parameters
     ----------
     classifier : {"1nn", "svm"} or estimator
-        What the user asked for.
+        The parameter of the method.
 
     Returns
     -------

@@ -35,18 +35,15 @@ def gaussian_mmd(source: np.ndarray, target: np.ndarray, bandwidth: float) -> Ob
         Value and Euclidean gradient at a projection of shape (d, p).
     """
     n, m = len(source), len(target)
-    rows = np.concatenate([source, target])
     signs = np.concatenate([np.full(n, 1 / n), np.full(m, -1 / m)])
 
-    def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
-        latent = rows @ point
-        kernel = _gaussian_kernel(latent, bandwidth)
-        value = signs @ (kernel @ signs)
+    def loss(kernel: np.ndarray) -> float:
+        value = float(signs @ (kernel @ signs))
         kernel *= signs[:, None]
         kernel *= 2 * signs
-        return float(value), rows.T @ _pulled(latent, kernel, bandwidth)
+        return value
 
-    return objective
+    return _kernel_objective(loss, source, target, bandwidth)
 
 
 def polynomial_mmd(source: np.ndarray, target: np.ndarray, bandwidth: float) -> Objective:
@@ -112,46 +109,50 @@ def hellinger(source: np.ndarray, target: np.ndarray, bandwidth: float) -> Objec
         Value and Euclidean gradient at a projection of shape (d, p).
     """
     n, m = len(source), len(target)
-    rows = np.concatenate([source, target])
     shares = np.concatenate([np.full(n, 1 / n), np.full(m, 1 / m)])
 
-    def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
-        latent = rows @ point
-        kernel = _gaussian_kernel(latent, bandwidth)
+    def loss(kernel: np.ndarray) -> float:
         # a density underflows where a row is far from all others
         s = np.maximum(kernel[:, :n].mean(axis=1), 1e-200)
         t = np.maximum(kernel[:, n:].mean(axis=1), 1e-200)
-        value = shares @ (1 - 2 * np.sqrt(s) * np.sqrt(t) / (s + t))
+        value = float(shares @ (1 - 2 * np.sqrt(s) * np.sqrt(t) / (s + t)))
         slope = shares * ((s - t) / (s + t)) / (s + t)
         # derivative of the value in each kernel entry, of row i and of column j
         pull = np.empty_like(kernel)
         pull[:, :n] = (slope * np.sqrt(t / s) / n)[:, None]
         pull[:, n:] = (-slope * np.sqrt(s / t) / m)[:, None]
         kernel *= pull + pull.T
-        return float(value), rows.T @ _pulled(latent, kernel, bandwidth)
+        return value
+
+    return _kernel_objective(loss, source, target, bandwidth)
+
+
+def _kernel_objective(
+    loss: Callable[[np.ndarray], float], source: np.ndarray, target: np.ndarray, bandwidth: float
+) -> Objective:
+    """Objective of a projection, from a loss of the Gaussian kernel of the projected rows.
+
+    The loss multiplies the kernel in place by its symmetric derivative.
+    """
+    rows = np.concatenate([source, target])
+
+    def objective(point: np.ndarray) -> tuple[float, np.ndarray]:
+        latent = rows @ point
+        norms = np.sum(latent * latent, axis=1)
+        kernel = latent @ latent.T
+        kernel *= 2
+        kernel -= norms
+        kernel -= norms[:, None]
+        kernel /= bandwidth
+        np.exp(np.minimum(kernel, 0.0, out=kernel), out=kernel)
+        value = loss(kernel)
+        moved = kernel.sum(axis=1)[:, None] * latent - kernel @ latent
+        return value, rows.T @ (moved * (-2 / bandwidth))
 
     return objective
 
 
-def _gaussian_kernel(latent: np.ndarray, bandwidth: float) -> np.ndarray:
-    norms = np.sum(latent * latent, axis=1)
-    kernel = latent @ latent.T
-    kernel *= 2
-    kernel -= norms
-    kernel -= norms[:, None]
-    kernel /= bandwidth
-    return np.exp(np.minimum(kernel, 0.0, out=kernel), out=kernel)
-
-
-def _pulled(latent: np.ndarray, weights: np.ndarray, bandwidth: float) -> np.ndarray:
-    """Gradient in the latent rows, from the symmetric weights of their squared distances."""
-    moved = weights.sum(axis=1)[:, None] * latent - weights @ latent
-    return moved * (-2 / bandwidth)
-
-
-DISCREPANCIES: Mapping[str, Callable[[np.ndarray, np.ndarray, float], Objective]] = (
-    MappingProxyType(
-        {"mmd": gaussian_mmd, "mmd-polynomial": polynomial_mmd, "hellinger": hellinger}
-    )
+DISCREPANCIES: Mapping[str, Callable[..., Objective]] = MappingProxyType(
+    {"mmd": gaussian_mmd, "mmd-polynomial": polynomial_mmd, "hellinger": hellinger}
 )
 """Distances between the distributions of the domains, by name."""

@@ -14,7 +14,7 @@ from ilspace.baselines._capped_weights import minimise_capped
 
 @dataclass(frozen=True)
 class Landmarks:
-    r"""What is minimised, for given rows and pseudo-labels.
+    r"""Objective of CDLS for given rows and pseudo-labels.
 
     .. math::
         E(A, \alpha, \beta) = \Big\|\tfrac{1}{\delta n_s}\sum_i\alpha_iA^\top x_i
@@ -33,7 +33,7 @@ class Landmarks:
     labelled, unlabelled : ndarray of shape (n, m)
         Target rows z with labels, and u without.
     source_codes, labelled_codes, pseudo_codes : ndarray of shape (n,)
-        Their classes; pseudo-labels may be -1, for rows that take part in the first term only.
+        Their classes; pseudo-labels may be -1, for rows that enter the first term only.
     n_classes : int
         Number of classes.
     share : float
@@ -118,7 +118,7 @@ class Landmarks:
         n_source, n_labelled, n_unlabelled = self._counts
         sums, others = self._source_in.T @ sent, self._unlabelled_in.T @ shown
         target_sums = self._labelled_sums + others
-        gaps = of_source[:, None] * sums - of_target[:, None] * target_sums
+        differences = of_source[:, None] * sums - of_target[:, None] * target_sums
         squares = (
             (n_labelled + n_unlabelled) * (self._source_in.T @ _squares(sent))
             + (n_source + n_unlabelled)
@@ -127,7 +127,7 @@ class Landmarks:
         )
         products = np.sum(sums * target_sums, axis=1) + np.sum(self._labelled_sums * others, axis=1)
         penalty = self.regularization * np.sum(transform**2)
-        return float(np.sum(gaps**2) + of_pairs @ (squares - 2 * products) + penalty)
+        return float(np.sum(differences**2) + of_pairs @ (squares - 2 * products) + penalty)
 
     def best_transform(self, source_weights: np.ndarray, target_weights: np.ndarray) -> np.ndarray:
         """The map that minimises the objective for given weights, in closed form.
@@ -171,7 +171,7 @@ class Landmarks:
         tol : float, default=1e-4
             Largest change of a weight by a projected gradient step at which to stop.
         max_iter : int, default=1000
-            Most steps.
+            Maximum number of iterations.
 
         Returns
         -------
@@ -214,7 +214,7 @@ class Landmarks:
         of_source, of_target, of_pairs = self._factors
         n_source, n_labelled, n_unlabelled = self._counts
         within = sparse.block_diag((self._source_in, self._unlabelled_in), format="csr")
-        # what a row adds to the gaps between the means, by class: its own factor, signed
+        # signed factor with which a row enters the difference of the class means
         signed = np.concatenate([of_source, -of_target])
         per_pair = np.concatenate([of_pairs, of_pairs])
         n_pairs = np.concatenate([n_labelled + n_unlabelled, n_labelled + n_source])
@@ -226,9 +226,9 @@ class Landmarks:
 
         def product(vector: np.ndarray) -> np.ndarray:
             sums = within.T @ (vector[:, None] * rows)
-            gaps = signed[:, None] * sums
-            gaps = gaps + gaps[swap]
-            pulls = signed[:, None] * gaps - per_pair[:, None] * sums[swap]
+            differences = signed[:, None] * sums
+            differences = differences + differences[swap]
+            pulls = signed[:, None] * differences - per_pair[:, None] * sums[swap]
             return spread(pulls) + own * lengths * vector
 
         fixed = np.concatenate([of_target, of_target]) * signed + per_pair

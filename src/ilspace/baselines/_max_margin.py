@@ -1,4 +1,4 @@
-"""The matrix whose bilinear form keeps margins best: a convex problem, by Newton's method."""
+"""Max-margin matrix of a bilinear form: a convex problem, by Newton's method."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
 
 _RELATIVE_GRADIENT = 1e-8
-"""Gradient at which a step is solved, as a share of the one at zero."""
+"""Gradient norm at which to stop, relative to the one at zero."""
 
 _MAX_NEWTON_STEPS = 200
 
 
 def one_against_rest(codes: np.ndarray, n_classes: int) -> np.ndarray:
-    """Side of each row in the problem of each class.
+    """One-vs-rest labels of the rows.
 
     Parameters
     ----------
@@ -34,17 +34,17 @@ def one_against_rest(codes: np.ndarray, n_classes: int) -> np.ndarray:
 
 
 def slacks(scores: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """How far scores fall short of the margin.
+    """Slack variables: how far scores fall short of the margin.
 
     Parameters
     ----------
     scores, signs : ndarray of shape (n, n_classes)
-        Scores, and the side on which each should be.
+        Scores, and their one-vs-rest labels.
 
     Returns
     -------
     ndarray of shape (n, n_classes)
-        Zero where the margin is kept.
+        Zero where the margin is met.
     """
     return np.maximum(0.0, 1.0 - signs * scores)
 
@@ -59,7 +59,7 @@ def max_margin_matrix(
     offsets: np.ndarray | float = 0.0,
     start: np.ndarray | None = None,
 ) -> np.ndarray:
-    r"""Matrix whose bilinear form of rows and factors keeps the margins best.
+    r"""Matrix whose bilinear form of rows and factors has the largest margins.
 
     .. math:: \min_M\tfrac w2\|M\|_F^2
               + \sum_{i,k} c_i\max(0, 1 - y_{ik}(o_{ik} + z_i^\top M f_k))^2
@@ -75,7 +75,7 @@ def max_margin_matrix(
     factors : ndarray of shape (n_classes, q)
         Factors :math:`f_k`.
     signs : ndarray of shape (n, n_classes)
-        Sides :math:`y_{ik}`, 1 or -1.
+        Labels :math:`y_{ik}`, 1 or -1.
     costs : ndarray of shape (n,)
         Costs :math:`c_i`, positive.
     weight : float, default=1.0
@@ -92,7 +92,7 @@ def max_margin_matrix(
     """
     costs = costs[:, None]
     # the solution lies in the span of the rows and factors, and there, in singular directions,
-    # the curvature would be diagonal if no margin were kept
+    # the Hessian would be diagonal if all margins were violated
     left_sizes, left = np.linalg.svd(np.sqrt(costs) * rows, full_matrices=False)[1:]
     right_sizes, right = np.linalg.svd(factors, full_matrices=False)[1:]
     left, right = left.T, right.T
@@ -138,7 +138,7 @@ def _newton_direction(
     curvatures: np.ndarray,
     gradient: np.ndarray,
 ) -> np.ndarray:
-    """Where the quadratic that the objective is here has its minimum."""
+    """Newton direction, by preconditioned conjugate gradient."""
 
     def curvature(flat: np.ndarray) -> np.ndarray:
         direction = flat.reshape(gradient.shape)
@@ -148,7 +148,7 @@ def _newton_direction(
     shape = (gradient.size, gradient.size)
     operator = LinearOperator(shape, matvec=curvature, dtype=np.float64)
     guess = LinearOperator(shape, matvec=lambda flat: flat / curvatures.ravel(), dtype=np.float64)
-    # a truncated solution is still a direction of descent
+    # a truncated solution is still a descent direction
     return cg(operator, -gradient.ravel(), rtol=1e-2, M=guess)[0].reshape(gradient.shape)
 
 
@@ -161,9 +161,9 @@ def _exact_step(
     costs: np.ndarray,
     weight: float,
 ) -> float:
-    """Zero of the slope along a direction of descent; 1 once the active margins stay the same.
+    """Exact line search along a descent direction.
 
-    Slopes, unlike values, resolve the last digits where the weight is large.
+    By the zero of the slope, which is more accurate than values where the weight is large.
     """
 
     def slope(step: float) -> float:

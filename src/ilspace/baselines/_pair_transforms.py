@@ -9,11 +9,11 @@ import numpy as np
 from scipy import linalg, optimize
 
 _CAUTION = 10.0
-"""Unit of the entries of a root: the first step of L-BFGS has length 1, which could undo it."""
+"""Scale of the unknowns: the first step of L-BFGS has length 1, which could be too long."""
 
 
 class Learned(NamedTuple):
-    """A matrix that was learned, and how.
+    """Result of the optimization.
 
     Attributes
     ----------
@@ -22,7 +22,7 @@ class Learned(NamedTuple):
     n_iter : int
         Number of iterations.
     is_solved : bool
-        Whether they were enough.
+        Whether it converged.
     """
 
     matrix: np.ndarray
@@ -69,9 +69,9 @@ def asymmetric_transform(
     penalty : float
         Weight :math:`\gamma` of a violated bound.
     tol : float, default=1e-7
-        Share of its value by which the objective must decrease to go on.
+        Relative decrease of the objective per iteration at which to stop.
     max_iter : int, default=1000
-        Most iterations.
+        Maximum number of iterations.
 
     Returns
     -------
@@ -96,9 +96,9 @@ def asymmetric_transform(
         gradient = units * change + penalty * values * (left.T @ excess @ right)
         return value, gradient.ravel()
 
-    flat, n_iter, is_solved = _minimise(objective, np.zeros(units.size), tol, max_iter)
-    change = source_axes.T @ (units * flat.reshape(units.shape)) @ target_axes
-    return Learned(prior + change, n_iter, is_solved)
+    found = _minimise(objective, np.zeros(units.shape), tol, max_iter)
+    change = source_axes.T @ (units * found.matrix) @ target_axes
+    return found._replace(matrix=prior + change)
 
 
 def symmetric_metric(
@@ -122,7 +122,7 @@ def symmetric_metric(
 
     with squared distances :math:`d_M`. This is information-theoretic metric learning with its
     slack variables minimised out, which leaves a convex and once differentiable function of M: it
-    is minimised over all pairs at once by L-BFGS instead of one projection a pair. The unknown is
+    is minimised over all pairs at once by L-BFGS instead of one projection per pair. The unknown is
     a square root, :math:`M = BB^\top`; as B cannot become singular, the gradient in B vanishes
     only where that in M does, at the minimum.
 
@@ -139,9 +139,9 @@ def symmetric_metric(
     penalty : float
         Weight :math:`\gamma` of a violated bound.
     tol : float, default=1e-7
-        Share of its value by which the objective must decrease to go on.
+        Relative decrease of the objective per iteration at which to stop.
     max_iter : int, default=1000
-        Most iterations.
+        Maximum number of iterations.
 
     Returns
     -------
@@ -150,7 +150,7 @@ def symmetric_metric(
     """
     p = source.shape[1]
     bounds = np.where(same, near, far)
-    # no metric moves equal rows of two classes apart
+    # equal rows of two classes have distance 0 in every metric
     counts = same | (_distances(source, target) > 1e-10 * far)
 
     def objective(flat: np.ndarray) -> tuple[float, np.ndarray]:
@@ -165,9 +165,8 @@ def symmetric_metric(
         pulled += target.T @ (slopes.sum(axis=0)[:, None] * seen - slopes.T @ sent)
         return value, 2 / _CAUTION * (root - np.linalg.inv(root).T + pulled).ravel()
 
-    start = _CAUTION * np.eye(p).ravel()
-    flat, n_iter, is_solved = _minimise(objective, start, tol, max_iter)
-    return Learned(flat.reshape(p, p) / _CAUTION, n_iter, is_solved)
+    found = _minimise(objective, _CAUTION * np.eye(p), tol, max_iter)
+    return found._replace(matrix=found.matrix / _CAUTION)
 
 
 def _minimise(
@@ -175,14 +174,16 @@ def _minimise(
     start: np.ndarray,
     tol: float,
     max_iter: int,
-) -> tuple[np.ndarray, int, bool]:
-    """Where L-BFGS ends, after how many iterations, and whether that is a minimum."""
-    first = np.abs(objective(start)[1]).max()
+) -> Learned:
+    """Minimise by L-BFGS a function of a flattened matrix."""
+    first = np.abs(objective(start.ravel())[1]).max()
     options = {"maxiter": max_iter, "maxfun": 4 * max_iter, "ftol": tol, "gtol": 1e-12 * first}
-    found = optimize.minimize(objective, start, jac=True, method="L-BFGS-B", options=options)
+    found = optimize.minimize(
+        objective, start.ravel(), jac=True, method="L-BFGS-B", options=options
+    )
     # at the limit of precision no step helps any more
     is_solved = found.success or bool(np.abs(found.jac).max() <= 1e-4 * first)
-    return found.x, int(found.nit), is_solved
+    return Learned(found.x.reshape(start.shape), int(found.nit), is_solved)
 
 
 def _distances(source: np.ndarray, target: np.ndarray) -> np.ndarray:

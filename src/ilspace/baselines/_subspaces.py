@@ -4,16 +4,16 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Mapping
-from numbers import Integral
 from types import MappingProxyType
 
 import numpy as np
 from sklearn.cross_decomposition import PLSRegression
 from sklearn.preprocessing import label_binarize
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
 from ilspace.backend import fix_signs, principal_axes
-from ilspace.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
+from ilspace.baselines import _constraints
+from ilspace.baselines._base import LatentBaseline
 from ilspace.domains import Domain
 
 
@@ -92,12 +92,12 @@ SUBSPACES: Mapping[str, Callable[[np.ndarray, Domain, int], np.ndarray]] = Mappi
 def source_subspace(
     basis: object, offsets: np.ndarray, source: Domain, n_components: int
 ) -> np.ndarray:
-    """Subspace of the source, by name or given.
+    """Orthonormal basis of the source subspace.
 
     Parameters
     ----------
     basis : {"pca", "pls"} or array of shape (d, p)
-        What the user asked for.
+        The parameter of the method.
     offsets : ndarray of shape (n, d)
         Centred rows of the source.
     source : Domain
@@ -116,7 +116,7 @@ def source_subspace(
     d = offsets.shape[1]
     if given.ndim != 2 or given.shape[0] != d or given.shape[1] > d:
         raise ValueError(
-            f"source_basis must have shape ({d}, p), one row a column of the data, but has shape "
+            f"source_basis must have shape ({d}, p), one row per column of the data, but has shape "
             f"{given.shape}."
         )
     if not np.isfinite(given).all() or np.linalg.matrix_rank(given) < given.shape[1]:
@@ -131,9 +131,9 @@ class SubspaceBaseline(LatentBaseline):
     """Base of methods that start from a subspace of the source and the target's principal one."""
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_components": [_constraints.COUNT, None],
         "source_basis": [StrOptions(set(SUBSPACES)), "array-like"],
-        "classifier": CLASSIFIER_CONSTRAINTS,
+        "classifier": _constraints.CLASSIFIER,
     }
 
     n_components: int | None
@@ -142,9 +142,8 @@ class SubspaceBaseline(LatentBaseline):
     def _find_subspaces(
         self, source: Domain, target: Domain, default: int
     ) -> tuple[np.ndarray, np.ndarray]:
-        """Store the means, settle the dimension, and find both bases."""
-        self.source_mean_, self.target_mean_ = source.X.mean(axis=0), target.X.mean(axis=0)
-        offsets, target_offsets = source.X - self.source_mean_, target.X - self.target_mean_
+        """Set the means and `n_components_`, and return both bases."""
+        offsets, target_offsets = self._center(source, target)
         most = min(*offsets.shape, *target_offsets.shape)
         p = self._check_components(self.n_components, most, default=default)
         basis = source_subspace(self.source_basis, offsets, source, p)

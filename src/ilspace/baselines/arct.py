@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from scipy import linalg
@@ -11,12 +11,9 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ilspace.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
-from ilspace.baselines._pair_transforms import (
-    Learned,
-    asymmetric_transform,
-    symmetric_metric,
-)
+from ilspace.baselines import _constraints
+from ilspace.baselines._base import LatentBaseline, by_domain, dense_rows, mean_length
+from ilspace.baselines._pair_transforms import Learned, asymmetric_transform, symmetric_metric
 from ilspace.domains import Domain
 
 
@@ -55,15 +52,15 @@ class ARCt(LatentBaseline):
     at the least LogDet divergence from the identity (see :func:`symmetric_metric`). Both are
     learned in the space of a kernel.
 
-    Use it where some target rows have labels, and pairs across the domains say more than rows
-    alone; unlabelled rows serve only to centre and scale. Costs :math:`O(n^3)` for n labelled
-    rows, then :math:`O(n_sn_t(n_s + n_t))` for each iteration (:math:`O(n^3)` for the metric), and
-    memory for all pairs; rows beyond a few thousand are too many.
+    Use it where some target rows have labels, and pairs across the domains are more informative
+    than single rows; unlabelled rows only enter the means and scales. Costs :math:`O(n^3)` for n
+    labelled rows, then :math:`O(n_sn_t(n_s + n_t))` for each iteration (:math:`O(n^3)` for the
+    metric), and memory for all pairs; rows beyond a few thousand are too many.
 
     The bounds u and l are quantiles of the similarities between labelled rows, and the identity is
     the start, as in the authors' program; there, the Gaussian kernel is the default and the
-    penalty 1 or 100. Each domain is centred and scaled to mean square length 1, so that no unit
-    matters.
+    penalty 1 or 100. Each domain is centred and scaled to mean square length 1, so that the units
+    do not matter.
 
     Parameters
     ----------
@@ -76,10 +73,10 @@ class ARCt(LatentBaseline):
     penalty : float, default=1.0
         Weight :math:`\gamma` of a violated bound.
     tail : float, default=0.02
-        Pairs of a class must be as similar as the share `tail` of the most similar labelled rows,
-        other pairs as dissimilar as the share `tail` of the least similar ones.
+        The bounds u and l are the quantiles ``1 - tail`` and ``tail`` of the similarities of
+        labelled rows.
     max_iter : int, default=1000
-        Most iterations.
+        Maximum number of iterations.
     classifier : {"1nn", "svm"} or estimator, default="svm"
         Trained on all labelled rows in the target's space.
 
@@ -120,11 +117,11 @@ class ARCt(LatentBaseline):
     _parameter_constraints = {
         "symmetric": ["boolean"],
         "kernel": [StrOptions({"linear", "rbf"})],
-        "gamma": [Interval(Real, 0, None, closed="neither")],
-        "penalty": [Interval(Real, 0, None, closed="left")],
+        "gamma": [_constraints.POSITIVE],
+        "penalty": [_constraints.NONNEGATIVE],
         "tail": [Interval(Real, 0, 0.5, closed="left")],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "classifier": CLASSIFIER_CONSTRAINTS,
+        "max_iter": [_constraints.COUNT],
+        "classifier": _constraints.CLASSIFIER,
     }
 
     def __init__(
@@ -153,10 +150,7 @@ class ARCt(LatentBaseline):
                 f"the same features, but have {self.n_features_in_} and "
                 f"{self.n_target_features_in_}, or other names: use symmetric=False."
             )
-        self.source_mean_, self.target_mean_ = source.X.mean(axis=0), target.X.mean(axis=0)
-        self._lengths = tuple(
-            _length(rows) for rows in (target.X - self.target_mean_, source.X - self.source_mean_)
-        )
+        self._lengths = tuple(map(mean_length, self._center(source, target)[::-1]))
         rows = self._scaled(source.X, is_source=True)
         others = self._scaled(target.X[target.labelled], is_source=False)
         # domains of the same columns share their coordinates as well
@@ -172,7 +166,7 @@ class ARCt(LatentBaseline):
         self.transform_, self.n_iter_ = learned.matrix, max(learned.n_iter, 1)
         if not learned.is_solved:
             warnings.warn(
-                f"ARCt did not settle in {self.n_iter_} iterations: raise max_iter, or lower the "
+                f"ARCt did not converge in {self.n_iter_} iterations: raise max_iter, or lower the "
                 "penalty.",
                 ConvergenceWarning,
                 stacklevel=2,
@@ -182,7 +176,7 @@ class ARCt(LatentBaseline):
         self._n_features_out = target_map.shape[1]
 
     def _quantiles(self, kernels: list[np.ndarray]) -> tuple[float, float]:
-        """Bounds, from what labelled rows are like before anything is learned."""
+        """Bounds: quantiles of the similarities, or distances, of labelled rows."""
         tails = (self.tail, 1 - self.tail)
         if not self.symmetric:
             lower, upper = np.quantile(np.concatenate([each.ravel() for each in kernels]), tails)
@@ -191,7 +185,7 @@ class ARCt(LatentBaseline):
         distances = lengths[:, None] + lengths - 2 * kernels[0]
         near, far = np.quantile(distances[np.triu_indices(len(distances), 1)], tails)
         far = float(far) if far > 0 else 1.0
-        # equal rows must not ask other pairs for a distance of 0, which no metric has
+        # a bound of 0, from equal rows, could not be met
         return max(float(near), 1e-3 * far), far
 
     def _learn(
@@ -203,7 +197,7 @@ class ARCt(LatentBaseline):
             return symmetric_metric(rows, others, same, near=first, far=second, **how)
         shape = (rows.shape[1], others.shape[1])
         prior = np.eye(*shape) if self._shares_features else np.zeros(shape)
-        if alone:  # there is nowhere to send it
+        if alone:  # one domain: nothing to transform
             return Learned(prior, 0, True)
         return asymmetric_transform(
             rows, others, same, prior=prior, lower=first, upper=second, **how
@@ -217,16 +211,10 @@ class ARCt(LatentBaseline):
         return (rows - mean) / self._lengths[is_source]
 
     def _latent(self, X, is_source: np.ndarray) -> np.ndarray:
-        rows = X.toarray() if hasattr(X, "toarray") else X
-        latent = np.empty((len(rows), self._n_features_out))
-        for domain in (True, False):
-            part = is_source == domain
-            if part.any():
-                scaled = self._scaled(rows[part], is_source=domain)
-                latent[part] = self._kernel(scaled, self._bases[domain]) @ self._maps[domain]
+        def embed(rows: np.ndarray, domain: bool) -> np.ndarray:
+            scaled = self._scaled(rows, is_source=domain)
+            return self._kernel(scaled, self._bases[domain]) @ self._maps[domain]
+
+        rows = dense_rows(X)
+        latent = by_domain(embed, rows, is_source, self._n_features_out)
         return latent.astype(rows.dtype, copy=False)
-
-
-def _length(rows: np.ndarray) -> float:
-    """Root mean square length of the rows; 1 where they all vanish."""
-    return float(np.sqrt(np.mean(np.sum(rows**2, axis=1)))) or 1.0

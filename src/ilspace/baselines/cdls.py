@@ -1,10 +1,10 @@
-"""Cross-domain landmark selection: send the source to the target by the rows worth it."""
+"""Cross-domain landmark selection: map the source to the target by weighted rows."""
 
 from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from numbers import Integral, Real
+from numbers import Real
 
 import numpy as np
 from scipy import linalg
@@ -12,7 +12,8 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import has_fit_parameter
 
-from ilspace.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
+from ilspace.baselines import _constraints
+from ilspace.baselines._base import LatentBaseline, mean_length
 from ilspace.baselines._classifiers import make_classifier
 from ilspace.baselines._landmarks import Landmarks
 from ilspace.baselines._subspaces import principal_subspace
@@ -31,12 +32,11 @@ class CDLS(LatentBaseline):
         \sum_{k \in c}\beta_k = \delta n_u^c
 
     Target rows are represented by their principal components, source rows by :math:`A^\top x`. The
-    objective E (see :class:`Landmarks`) compares the means of the domains, the means of each
-    class, and all pairs of rows of a class; weights :math:`\alpha` of source rows and
-    :math:`\beta` of target rows without labels say which rows are good landmarks for that. Each
-    round solves for A in closed form, trains the classifier on the weighted source rows and the
-    labelled target rows, lets it label the other target rows, and solves a quadratic program for
-    the weights.
+    objective E (see :class:`Landmarks`) compares the means of the domains, the means of each class,
+    and all pairs of rows of a class; weights :math:`\alpha` of source rows and :math:`\beta` of
+    target rows without labels select the landmarks among them. Each round solves for A in closed
+    form, trains the classifier on the weighted source rows and the labelled target rows, lets it
+    label the other target rows, and solves a quadratic program for the weights.
 
     Use it where some target rows have labels and many have none; the columns of the domains may
     differ. Costs a principal component analysis of the target, a linear system in
@@ -47,7 +47,7 @@ class CDLS(LatentBaseline):
     five rounds and the weight of the source in the classifier are the authors'. Their program lets
     the weights of a pair multiply its squared distance, which is not convex; here they multiply
     the rows, as in their paper. Rows are centred, and each domain is scaled to one mean square
-    length, so that no unit matters.
+    length, so that the units do not matter.
 
     Parameters
     ----------
@@ -58,12 +58,11 @@ class CDLS(LatentBaseline):
     regularization : float, default=0.5
         Weight of the squared norm of A, :math:`\lambda`, for source rows of mean square length 1.
     n_rounds : int, default=5
-        How often the map is solved for. In the first round, all weights are 1 and there are no
-        pseudo-labels.
+        Number of rounds. In the first round, all weights are 1 and there are no pseudo-labels.
     classifier : {"1nn", "svm"} or estimator, default="svm"
         Trained on the source rows and the labelled target rows in the target's subspace. Source
         rows are weighted such that all together weigh as much as `share` times the labelled target
-        rows; a classifier that takes no weights gets the rows whose weight is not 0.
+        rows; a classifier without `sample_weight` is trained on the rows of nonzero weight.
 
     Attributes
     ----------
@@ -98,11 +97,11 @@ class CDLS(LatentBaseline):
     _needs_target_labels = True
     _takes_different_columns = True
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_components": [_constraints.COUNT, None],
         "share": [Interval(Real, 0, 1, closed="right")],
-        "regularization": [Interval(Real, 0, None, closed="neither")],
-        "n_rounds": [Interval(Integral, 1, None, closed="left")],
-        "classifier": CLASSIFIER_CONSTRAINTS,
+        "regularization": [_constraints.POSITIVE],
+        "n_rounds": [_constraints.COUNT],
+        "classifier": _constraints.CLASSIFIER,
     }
 
     def __init__(
@@ -115,20 +114,19 @@ class CDLS(LatentBaseline):
         self.classifier = classifier
 
     def _adapt(self, source: Domain, target: Domain) -> None:
-        self.source_mean_, self.target_mean_ = source.X.mean(axis=0), target.X.mean(axis=0)
-        offsets, target_offsets = source.X - self.source_mean_, target.X - self.target_mean_
+        offsets, target_offsets = self._center(source, target)
         m = self._check_components(self.n_components, min(target_offsets.shape), default=100)
         basis = principal_subspace(target_offsets, m)
-        self._target_map = basis * (_LENGTH / _length(target_offsets))
+        self._target_map = basis * (_LENGTH / mean_length(target_offsets))
         self.n_components_ = self._n_features_out = m
-        if source is target:  # a domain alone is there already
+        if source is target:  # one domain: nothing to transform
             self._source_map = self._target_map
             self.source_weights_ = self.target_weights_ = np.ones(len(offsets))
             return
         latent = target_offsets @ self._target_map
         without = target.codes < 0
         # the best map lies in the span of the source rows: solve for it in coordinates of that
-        unit = 1 / _length(offsets)
+        unit = 1 / mean_length(offsets)
         left, lengths, axes = linalg.svd(unit * offsets, full_matrices=False)
         problem = Landmarks(
             source=left * lengths,
@@ -147,7 +145,7 @@ class CDLS(LatentBaseline):
         self._source_map = unit * axes.T @ transform
 
     def _alternate(self, problem: Landmarks) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Map and weights in turn; leaves the last classifier behind."""
+        """Alternate between map and weights; sets `classifier_`."""
         weights, others = np.ones(len(problem.source)), np.ones(len(problem.unlabelled))
         for n_left in reversed(range(self.n_rounds)):
             transform = problem.best_transform(weights, others)
@@ -161,8 +159,8 @@ class CDLS(LatentBaseline):
             weights, others, is_solved = problem.best_weights(transform)
             if not is_solved:
                 warnings.warn(
-                    "The weights of CDLS did not settle in the steps that they are given: scale "
-                    "the columns, or choose a larger share.",
+                    "The weights of CDLS did not converge: scale the columns, or choose a larger "
+                    "share.",
                     ConvergenceWarning,
                     stacklevel=2,
                 )
@@ -174,17 +172,12 @@ class CDLS(LatentBaseline):
         balance = len(problem.labelled) / len(problem.source)
         weights = np.concatenate([balance * weights, np.ones(len(problem.labelled))])
         classifier = make_classifier(self.classifier)
-        # a classifier that knows no weights shall not see what has none
+        # a classifier without sample_weight must not see rows of weight 0
         kept = weights > 1e-6 * weights.max()
         if has_fit_parameter(classifier, "sample_weight"):
             return classifier.fit(rows[kept], codes[kept], sample_weight=weights[kept])
         return classifier.fit(rows[kept], codes[kept])
 
     def _train(self, source: Domain, target: Domain) -> None:
-        if source is target:  # else the classifier has taken part in the alternation
+        if source is target:  # else the alternation has trained the classifier
             super()._train(source, target)
-
-
-def _length(rows: np.ndarray) -> float:
-    """Root mean square length of the rows; 1 where they all vanish."""
-    return float(np.sqrt(np.einsum("ij,ij->i", rows, rows).mean())) or 1.0

@@ -9,7 +9,8 @@ import numpy as np
 from sklearn.covariance import ledoit_wolf_shrinkage
 from sklearn.utils._param_validation import Interval, StrOptions
 
-from ilspace.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
+from ilspace.baselines import _constraints
+from ilspace.baselines._base import LatentBaseline, mean_length
 from ilspace.baselines._classifiers import linear_svm
 from ilspace.domains import Domain
 
@@ -27,8 +28,8 @@ def covariance_axes(
     offsets : ndarray of shape (n, d)
         Centred rows; C is their covariance, divided by n.
     shrinkage : float or "auto"
-        The share s of the identity; "auto" is Ledoit and Wolf's, and shrinks the correlations
-        instead: columns are standardised before, and get their variances back after.
+        Shrinkage intensity s toward (tr C/d) I; "auto" is Ledoit and Wolf's, and shrinks the
+        correlations instead: columns are standardised before, and rescaled after.
     regularization : float
         The multiple r of the identity.
 
@@ -66,7 +67,7 @@ def _shrunk_correlations(offsets: np.ndarray) -> np.ndarray:
 
 
 def _negligible(values: np.ndarray, d: int) -> float:
-    """Eigenvalues up to this one are rounding errors of zero."""
+    """Threshold below which eigenvalues are rounding errors."""
     return d * np.finfo(float).eps * values.max(initial=0.0)
 
 
@@ -121,9 +122,9 @@ class CORAL(LatentBaseline):
     Parameters
     ----------
     shrinkage : float or "auto", default=0.5
-        The share s of the identity, between 0 and 1, in units of the mean variance. For columns
-        of unit variance, 0.5 is the same map as the identity added to both covariances, which is
-        what the authors do. "auto" is Ledoit and Wolf's choice, on standardised columns.
+        Shrinkage intensity s toward (tr C/d) I, between 0 and 1. For columns of unit variance, 0.5
+        is the same map as the identity added to both covariances, which is what the authors do.
+        "auto" is Ledoit and Wolf's choice, on standardised columns.
     regularization : float, default=0.0
         The multiple r of the identity, in the squared units of the columns. The authors'
         covariances are those of ``shrinkage=0.0, regularization=1.0``.
@@ -158,9 +159,9 @@ class CORAL(LatentBaseline):
 
     _parameter_constraints = {
         "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
-        "regularization": [Interval(Real, 0, None, closed="left")],
-        "C": [Interval(Real, 0, None, closed="neither")],
-        "classifier": CLASSIFIER_CONSTRAINTS,
+        "regularization": [_constraints.NONNEGATIVE],
+        "C": [_constraints.POSITIVE],
+        "classifier": _constraints.CLASSIFIER,
     }
 
     def __init__(self, shrinkage=0.5, *, regularization=0.0, C=0.3, classifier="svm"):
@@ -170,17 +171,16 @@ class CORAL(LatentBaseline):
         self.classifier = classifier
 
     def _adapt(self, source: Domain, target: Domain) -> None:
-        self.source_mean_, self.target_mean_ = source.X.mean(axis=0), target.X.mean(axis=0)
-        offsets, target_offsets = source.X - self.source_mean_, target.X - self.target_mean_
+        offsets, target_offsets = self._center(source, target)
         given = covariance_axes(offsets, self.shrinkage, self.regularization)
         wanted = covariance_axes(target_offsets, self.shrinkage, self.regularization)
         self.alignment_ = symmetric_power(*given, -0.5) @ symmetric_power(*wanted, 0.5)
         self._n_features_out = target.X.shape[1]
         self._source_map, self._target_map = self.alignment_, np.eye(self._n_features_out)
-        self._length = np.sqrt(np.mean(np.sum(target_offsets**2, axis=1))) or 1.0
+        self._length = mean_length(target_offsets)
 
     def _make_classifier(self) -> Any:
         if self.classifier != "svm":
             return super()._make_classifier()
-        # the machine that rows divided by their length would have got, for rows as they are
+        # equivalent to a support vector machine on rows divided by their length
         return linear_svm().set_params(C=self.C / self._length**2, intercept_scaling=self._length)

@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Integral, Real
+from numbers import Integral
 
 import numpy as np
-from scipy import sparse
 from scipy.spatial.distance import pdist
 from sklearn.decomposition import KernelPCA
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval, StrOptions
 
 from ilspace._typing import Objective
-from ilspace.backend import on_host
-from ilspace.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
+from ilspace.baselines import _constraints
+from ilspace.baselines._base import LatentBaseline, dense_rows
 from ilspace.baselines._discrepancies import DISCREPANCIES
 from ilspace.baselines._subspaces import principal_subspace
 from ilspace.domains import Domain
@@ -85,16 +84,16 @@ def match_distributions(
     start : ndarray of shape (d, p)
         Orthonormal columns to begin with.
     tol : float
-        Stop once an iteration decreases the objective by less than this share of its value at the
-        start, on average over three: what is minimised may tend to zero, so a share of the current
-        value would never be small.
+        Decrease of the objective per iteration at which to stop, relative to its initial value
+        and averaged over three: the objective may tend to zero, so relative to the current value
+        it would never be small.
     max_iter : int
-        Most iterations.
+        Maximum number of iterations.
 
     Returns
     -------
     Solution
-        Where it ended; ``Status.STOPPED`` where `tol` stopped it.
+        The solution; ``Status.STOPPED`` where `tol` stopped it.
     """
     values: list[float] = []
 
@@ -122,8 +121,8 @@ class DME(LatentBaseline):
     space instead gives the nonlinear form.
 
     Use it where the domains share their columns and differ by more than their first moments. The
-    problem is not convex: what comes out depends on the start, and minimising to the end keeps
-    giving up variance for agreement. Costs O(N²p) time an iteration and O(N²) memory for N rows
+    problem is not convex: the result depends on the start, and minimising to convergence keeps
+    trading variance for agreement. Costs O(N²p) time per iteration and O(N²) memory for N rows
     of both domains, half a second for 1,300; the quadratic kernel O(d²p) time and O(d²) memory.
 
     Parameters
@@ -138,18 +137,18 @@ class DME(LatentBaseline):
         component analysis of all rows with a Gaussian kernel.
     bandwidth_scale : float, default=3.0
         Width :math:`\sigma` of the kernel of D, in medians of the squared distances between source
-        rows at the start. The authors take the median itself; at 1 the embedding follows the rows
-        it has seen, which costs up to three points.
+        rows at the start. The authors take the median itself; 1 overfits the training rows, which
+        costs up to three points.
     cluster_weight : float, default=None
         Weight of the second term; :math:`\lambda` is this over :math:`\sigma`, and :math:`S_w` a
         mean over rows. By default 0.005 with the maximum mean discrepancy, which gains one to
         three points on images, and 0 with the Hellinger distance, whose values are smaller by
-        far: there the term takes over. 0.05 collapses the classes onto each other.
+        far: there the term takes over. 0.05 collapses the classes.
     max_iter : int, default=100
-        Most iterations.
+        Maximum number of iterations.
     tol : float, default=1e-3
-        Stop once an iteration decreases the objective by less than this share of its value at the
-        start, on average over three.
+        Decrease of the objective per iteration at which to stop, relative to its initial value
+        and averaged over three.
     classifier : {"1nn", "svm"} or estimator, default="1nn"
         Trained on all labelled rows in the embedding.
 
@@ -164,7 +163,7 @@ class DME(LatentBaseline):
     bandwidth_ : float
         The :math:`\sigma` used.
     source_mean_, target_mean_ : ndarray of shape (n_features,)
-        The mean of all rows, one for both: a shift of the domains is for W to remove.
+        The mean of all rows, one for both: W removes a shift of the domains.
     solution_ : Solution or None
         Status and history of the optimization; None where there was nothing to optimise, as with
         one domain alone.
@@ -189,14 +188,14 @@ class DME(LatentBaseline):
     """
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_components": [_constraints.COUNT, None],
         "discrepancy": [StrOptions(set(DISCREPANCIES))],
         "embedding": [StrOptions({"linear", "rbf"})],
-        "bandwidth_scale": [Interval(Real, 0, None, closed="neither")],
-        "cluster_weight": [Interval(Real, 0, None, closed="left"), None],
+        "bandwidth_scale": [_constraints.POSITIVE],
+        "cluster_weight": [_constraints.NONNEGATIVE, None],
         "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
-        "classifier": CLASSIFIER_CONSTRAINTS,
+        "tol": [_constraints.NONNEGATIVE],
+        "classifier": _constraints.CLASSIFIER,
     }
 
     def __init__(
@@ -247,12 +246,8 @@ class DME(LatentBaseline):
             basis = principal_subspace(offsets, min(offsets.shape))
             return None, basis, offsets @ basis
         n_axes = min(_MOST_KERNEL_AXES, len(offsets))
-        kernel = KernelPCA(
-            n_axes,
-            kernel="rbf",
-            gamma=1 / _median_square(offsets),
-            eigen_solver="dense",
-        )
+        gamma = 1 / _median_square(offsets)
+        kernel = KernelPCA(n_axes, kernel="rbf", gamma=gamma, eigen_solver="dense")
         kernel.set_output(transform="default")  # arrays, whatever the global setting
         return kernel, None, kernel.fit_transform(offsets)
 
@@ -282,8 +277,7 @@ class DME(LatentBaseline):
     def _latent(self, X, is_source: np.ndarray):
         if self.kernel_ is None:
             return super()._latent(X, is_source)
-        rows = on_host(X)
-        rows = rows.toarray() if sparse.issparse(rows) else rows
+        rows = dense_rows(X)
         if len(rows) == 0:
             return np.empty((0, self.n_components_), dtype=rows.dtype)
         components = self.kernel_.transform(rows - self.source_mean_)

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Real
-
 import numpy as np
 from scipy import linalg
-from sklearn.utils._param_validation import Interval
 
-from ilspace.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
+from ilspace.baselines import _constraints
+from ilspace.baselines._base import LatentBaseline, dense_rows, mean_length
 from ilspace.domains import Domain
 
 
@@ -40,7 +38,7 @@ def augment(rows: np.ndarray, damped: np.ndarray, *, is_source: bool) -> np.ndar
 
 
 def damping(unlabelled: np.ndarray, agreement: float) -> tuple[np.ndarray, np.ndarray]:
-    r"""What agreement on rows without labels takes from the columns that tell the domains apart.
+    r"""Shrinkage of the domain-specific columns by agreement on unlabelled rows.
 
     .. math:: T = (I + 4a X_u^\top X_u)^{-1/2} = I - V\,\mathrm{diag}(s)\,V^\top
 
@@ -81,12 +79,12 @@ class FeatureAugmentation(LatentBaseline):
     Each domain has a classifier of its own; what they share is in :math:`w_0`. That is one linear
     classifier on the rows :math:`(x, x, 0)` of the source S and :math:`(x, 0, x)` of the target T.
     EA++ adds the target rows without labels U as :math:`(0, x, -x)`, where both classifiers should
-    agree. Its authors add each of them once a class; with the squared hinge of linear support
+    agree. Its authors add each of them once per class; with the squared hinge of linear support
     vector machines, two copies of weight a/2 with both labels cost :math:`a(1 + p^2)` for an
     output :math:`|p| \le 1`, which is the quadratic term above. It is built into the features
     (see :func:`damping`), so it holds for every linear classifier and any number of classes, and
     no row is added. Rows are divided by their root mean square length, so that neither C nor a
-    depends on the units of the data.
+    depends on the units.
 
     Use it first where the domains share their columns and some target rows have labels: EA has no
     parameter of its own. Costs what the classifier costs on three times the columns; EA++ a
@@ -127,8 +125,8 @@ class FeatureAugmentation(LatentBaseline):
 
     _needs_target_labels = True
     _parameter_constraints = {
-        "agreement": [Interval(Real, 0, None, closed="left")],
-        "classifier": CLASSIFIER_CONSTRAINTS,
+        "agreement": [_constraints.NONNEGATIVE],
+        "classifier": _constraints.CLASSIFIER,
     }
 
     def __init__(self, agreement=0.0, *, classifier="svm"):
@@ -136,18 +134,17 @@ class FeatureAugmentation(LatentBaseline):
         self.classifier = classifier
 
     def _adapt(self, source: Domain, target: Domain) -> None:
-        rows = np.vstack([source.X, target.X])
-        self.length_ = float(np.sqrt(np.mean(np.sum(rows**2, axis=1)))) or 1.0
+        self.length_ = mean_length(np.vstack([source.X, target.X]))
         unlabelled = target.X[target.codes < 0] / self.length_
         self.axes_, self.shrinkage_ = damping(unlabelled, self.agreement)
         self._is_alone = source is target
         self._n_features_out = 3 * target.X.shape[1]
 
     def _latent(self, X, is_source: np.ndarray) -> np.ndarray:
-        rows = X.toarray() if hasattr(X, "toarray") else X
+        rows = dense_rows(X)
         dtype, rows = rows.dtype, rows / self.length_
         damped = rows - ((rows @ self.axes_) * self.shrinkage_) @ self.axes_.T
         latent = augment(rows, damped, is_source=False)
-        if is_source.any() and not self._is_alone:  # a domain alone has one kind of rows
+        if is_source.any() and not self._is_alone:  # one domain alone has target rows only
             latent[is_source] = augment(rows[is_source], damped[is_source], is_source=True)
         return latent.astype(dtype, copy=False)

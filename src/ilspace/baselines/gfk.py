@@ -11,7 +11,7 @@ from ilspace.domains import Domain
 def principal_vectors(
     source: np.ndarray, target: np.ndarray, /
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    r"""Bases of two subspaces that meet pair by pair at the principal angles.
+    r"""Principal vectors and angles of two subspaces.
 
     Parameters
     ----------
@@ -28,7 +28,7 @@ def principal_vectors(
     """
     left, _, right = np.linalg.svd(source.T @ target)
     first, second = source @ left, target @ right.T
-    # the cosine cannot tell small angles apart, the two diagonals of the rhombus can
+    # arccos is inaccurate for small angles; half-angles from both diagonals of the rhombus are not
     apart = np.linalg.norm(second - first, axis=0)
     together = np.linalg.norm(second + first, axis=0)
     return first, second, np.minimum(2 * np.arctan2(apart, together), np.pi / 2)
@@ -39,8 +39,8 @@ def geodesic_flow_factor(
 ) -> np.ndarray:
     r"""Factor L of the geodesic flow kernel :math:`G = LL^\top`.
 
-    With the principal vectors :math:`a_i, b_i` at angle :math:`\theta_i`, the geodesic turns
-    each pair in a plane of its own, symmetrically about :math:`a_i + b_i`. So the kernel is
+    With the principal vectors :math:`a_i, b_i` at angle :math:`\theta_i`, the geodesic rotates
+    each pair in its own plane, symmetrically about :math:`a_i + b_i`. So the kernel is
     diagonal in the directions :math:`a_i \pm b_i`, with the weights
 
     .. math:: \int_{-1/2}^{1/2}\cos^2(t\theta)\,dt = \tfrac12\Bigl(1+\frac{\sin\theta}\theta\Bigr),
@@ -80,9 +80,10 @@ class GFK(SubspaceBaseline):
     represented by :math:`L^\top x` with :math:`G = LL^\top`, so that Euclidean distance is the
     distance of the kernel, and 1-NN is kernel 1-NN.
 
-    Use it where the domains share their columns, the target has no labels, and a subspace holds
-    what matters; labels of the source improve its subspace (`source_basis`). Costs two subspaces,
-    :math:`O(nd\min(n, d))`, and :math:`O(dp^2)` in closed form; memory for the covariances.
+    Use it where the domains share their columns, the target has no labels, and a subspace holds the
+    relevant variance; labels of the source improve its subspace (`source_basis`). Costs two
+    subspaces, :math:`O(nd\min(n, d))`, and :math:`O(dp^2)` in closed form; memory for the
+    covariances.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ class GFK(SubspaceBaseline):
         Subspace of the source: its principal axes, partial least squares of its labels, or given
         directions, such as an ``ILSTransformer``'s ``source_projection_``.
     classifier : {"1nn", "svm"} or estimator, default="1nn"
-        Trained on all labelled rows as the kernel sees them.
+        Trained on all labelled rows in the feature space of the kernel.
 
     Attributes
     ----------
@@ -106,7 +107,7 @@ class GFK(SubspaceBaseline):
     factor_ : ndarray of shape (n_features, 2 * n_components_)
         The factor L of the kernel.
     n_components_ : int
-        Dimension of the subspaces; rows are represented by twice as many numbers.
+        Dimension of the subspaces; `transform` returns twice as many columns.
     classifier_ : estimator
         The fitted classifier; its classes are positions in `classes_`.
 

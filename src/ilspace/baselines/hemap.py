@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-
 import numpy as np
 from sklearn.metrics import pairwise_distances_argmin
-from sklearn.utils._param_validation import Interval
 
 from ilspace.backend import as_generator, principal_axes
-from ilspace.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
+from ilspace.baselines import _constraints
+from ilspace.baselines._base import LatentBaseline, mean_length
 from ilspace.domains import Domain
 
 
@@ -59,7 +57,7 @@ def spectral_embedding(
 
 
 def least_squares_map(rows: np.ndarray, embedding: np.ndarray, ridge: float) -> np.ndarray:
-    r"""Linear map that sends rows to their embedding.
+    r"""Linear map of rows to their embedding.
 
     .. math:: \arg\min_W \|XW - B\|_F^2 + \frac{\rho\|X\|_F^2}{d}\|W\|_F^2
 
@@ -68,7 +66,7 @@ def least_squares_map(rows: np.ndarray, embedding: np.ndarray, ridge: float) -> 
     rows : ndarray of shape (n, d)
         Rows X.
     embedding : ndarray of shape (n, k)
-        Where they go, B.
+        Their embedding B.
     ridge : float
         Regularisation :math:`\rho`. At 0 the map of the least norm is taken, which reproduces the
         embedding if the rows are linearly independent.
@@ -90,7 +88,7 @@ def least_squares_map(rows: np.ndarray, embedding: np.ndarray, ridge: float) -> 
 def pair_by_class(
     source_codes: np.ndarray, target_codes: np.ndarray, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Pair labelled rows of the same class until each row of these classes has a partner.
+    """Pair labelled rows of the same class, each at least once.
 
     Within a class the rows are taken in random order, and the domain with fewer rows starts
     again from its first as often as needed.
@@ -102,12 +100,12 @@ def pair_by_class(
     target_codes : ndarray of shape (n_t,)
         Classes of the target rows.
     rng : numpy.random.Generator
-        Draws the orders.
+        Shuffles the rows.
 
     Returns
     -------
     source, target : ndarray of shape (n_pairs,)
-        Row numbers, sorted by class.
+        Row indices, sorted by class.
     """
     pairs = [np.empty((2, 0), dtype=int)]
     for code in np.intersect1d(source_codes[source_codes >= 0], target_codes):
@@ -134,16 +132,16 @@ class HeMap(LatentBaseline):
     see :func:`least_squares_map`.
 
     S and T must have as many rows, the first of one the counterpart of the first of the other. The
-    authors resample to equal numbers and leave the counterparts to chance, by which the tie means
-    little. Here rows of one class are paired where the target has labels, the scarcer ones more
-    than once; every target row without a label is paired with its nearest source row where the
+    authors resample to equal numbers and leave the counterparts to chance, which makes the tie
+    meaningless. Here rows of one class are paired where the target has labels, the scarcer ones
+    more than once; every target row without a label is paired with its nearest source row where the
     domains share their columns, and left out where they do not. Each domain is scaled so that its
-    rows have length 1 on average, lest the longer ones decide alone.
+    rows have length 1 on average, so that neither dominates.
 
     Use it for domains of different columns with some target labels, as the simplest spectral
-    method; it is sensitive to the pairing, and mostly behind methods that learn from the labels
-    themselves. Costs :math:`O(n(d_s + d_t)\min(2n, d_s + d_t))` for n pairs, the cube of that
-    minimum, and memory for its square.
+    method; it is sensitive to the pairing, and mostly less accurate than methods that learn from
+    the labels themselves. Costs :math:`O(n(d_s + d_t)\min(2n, d_s + d_t))` for n pairs, the cube of
+    that minimum, and memory for its square.
 
     Parameters
     ----------
@@ -167,7 +165,7 @@ class HeMap(LatentBaseline):
     source_mean_, target_mean_ : ndarray of shape (n_features,)
         Means of the domains.
     pairs_ : ndarray of shape (n_pairs, 2)
-        Row numbers of the counterparts, of the source and of the target.
+        Row indices of the counterparts in source and target.
     source_embedding_, target_embedding_ : ndarray of shape (n_pairs, n_components)
         Embeddings :math:`B_S, B_T` of the paired rows.
     source_projection_, target_projection_ : ndarray of shape (n_features, n_components)
@@ -193,10 +191,10 @@ class HeMap(LatentBaseline):
     _takes_different_columns = True
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "tie": [Interval(Real, 0, None, closed="left")],
-        "ridge": [Interval(Real, 0, None, closed="left")],
-        "classifier": CLASSIFIER_CONSTRAINTS,
+        "n_components": [_constraints.COUNT, None],
+        "tie": [_constraints.NONNEGATIVE],
+        "ridge": [_constraints.NONNEGATIVE],
+        "classifier": _constraints.CLASSIFIER,
         "random_state": ["random_state", np.random.Generator],
     }
 
@@ -208,12 +206,11 @@ class HeMap(LatentBaseline):
         self.random_state = random_state
 
     def _adapt(self, source: Domain, target: Domain) -> None:
-        self.source_mean_, self.target_mean_ = source.X.mean(axis=0), target.X.mean(axis=0)
-        offsets, target_offsets = source.X - self.source_mean_, target.X - self.target_mean_
+        offsets, target_offsets = self._center(source, target)
         tie = self.tie
         if target is source:
             first = second = np.arange(len(offsets))
-            tie = 2.0  # then vectors whose halves oppose each other have the eigenvalue 0
+            tie = 2.0  # then vectors with opposite halves have the eigenvalue 0
         else:
             rng = as_generator(self.random_state)
             first, second = pair_by_class(source.codes, target.codes, rng)
@@ -224,11 +221,9 @@ class HeMap(LatentBaseline):
         self.pairs_ = np.stack([first, second], axis=1)
         S, T = offsets[first], target_offsets[second]
         k = self._check_components(self.n_components, min(*S.shape, T.shape[1]), default=20)
-        # rows of length 1 on average, so that neither domain outweighs the other
-        domains = (offsets, target_offsets)
-        sizes = [np.linalg.norm(rows) / np.sqrt(len(rows)) or 1.0 for rows in domains]
+        # rows of length 1 on average, so that neither domain dominates
         self.source_embedding_, self.target_embedding_ = spectral_embedding(
-            S / sizes[0], T / sizes[1], k, tie
+            S / mean_length(offsets), T / mean_length(target_offsets), k, tie
         )
         self._source_map = least_squares_map(S, self.source_embedding_, self.ridge)
         self._target_map = least_squares_map(T, self.target_embedding_, self.ridge)

@@ -2,24 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from numbers import Real
-from types import MappingProxyType
-
 import numpy as np
 from scipy.linalg import block_diag
-from sklearn.metrics.pairwise import linear_kernel, rbf_kernel
+from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import StrOptions
 
-from ilspace.baselines._base import ScoringBaseline
+from ilspace.baselines import _constraints
+from ilspace.baselines._base import ScoringBaseline, by_domain
 from ilspace.domains import Domain
 
 _TOLERANCE = 1e-5
-"""By how much a margin may be missed."""
+"""Tolerance of the support vector machines."""
 
 _MAX_SOLVER_STEPS = 1_000_000
-"""Where hopelessly scaled rows end with a warning instead of never."""
+"""Iteration limit: badly scaled rows end with a warning instead of never."""
 
 
 def kernel_root(kernel: np.ndarray, /) -> np.ndarray:
@@ -28,7 +25,7 @@ def kernel_root(kernel: np.ndarray, /) -> np.ndarray:
     Parameters
     ----------
     kernel : ndarray of shape (n, n)
-        Symmetric positive semi-definite; negative eigenvalues are taken for rounding errors.
+        Symmetric positive semi-definite; negative eigenvalues are treated as rounding errors.
 
     Returns
     -------
@@ -40,7 +37,7 @@ def kernel_root(kernel: np.ndarray, /) -> np.ndarray:
 
 
 def common_metric(root: np.ndarray, dual_coef: np.ndarray, trace_bound: float) -> np.ndarray:
-    r"""Metric of the common space that is best for given dual coefficients.
+    r"""Optimal metric of the common space for given dual coefficients.
 
     .. math:: H = \arg\min_{H\succeq0,\,\operatorname{tr}H\le\lambda}
               -\tfrac12\beta^\top H\beta = \lambda\,\beta\beta^\top/\|\beta\|^2,
@@ -78,7 +75,7 @@ def saddle_value(
     root, metric : ndarray of shape (n, n)
         Square root of the kernel matrix K, and metric H of the common space.
     signs : ndarray of shape (n,)
-        Sides y, 1 or -1.
+        Labels y, 1 or -1.
     dual_coef : ndarray of shape (n,)
         Dual coefficients with the signs of their classes.
 
@@ -97,7 +94,7 @@ def augmented_svm(
     r"""Saddle point of the problem of :class:`HFA` in two classes.
 
     The objective is concave in :math:`\alpha` and linear in H over convex sets, the second of
-    which is compact, so minimum and maximum may change places. The inner problem is then
+    which is compact, so minimum and maximum may be exchanged. The inner problem is then
     :func:`common_metric`, and with its solution :math:`\beta^\top(H + I)\beta =
     (1 + \lambda)\|\beta\|^2`: what is left is a support vector machine with the kernel
     :math:`(1 + \lambda)K`.
@@ -107,7 +104,7 @@ def augmented_svm(
     kernel : ndarray of shape (n, n)
         Kernel K, zero between domains.
     signs : ndarray of shape (n,)
-        Sides, 1 or -1, both of which occur.
+        Labels, 1 or -1, both of which occur.
     costs : ndarray of shape (n,)
         Upper bounds of the dual variables, positive.
     trace_bound : float
@@ -144,24 +141,12 @@ def default_gamma(rows: np.ndarray, /) -> float:
     return 1 / mean_distance if mean_distance > 0 else 1.0
 
 
-def _rbf(X, Y: np.ndarray, gamma: float) -> np.ndarray:
-    return rbf_kernel(X, Y, gamma)
-
-
-def _linear(X, Y: np.ndarray, gamma: float) -> np.ndarray:
-    return linear_kernel(X, Y)
-
-
-KERNELS: Mapping[str, Callable] = MappingProxyType({"linear": _linear, "rbf": _rbf})
-"""Kernels by name."""
-
-
 class HFA(ScoringBaseline):
     r"""Heterogeneous feature augmentation, HFA :cite:p:`duan2012,li2014`.
 
     Source rows are represented by :math:`(Px, x, 0)`, target rows by :math:`(Qz, 0, z)`, and
     support vector machines learned together with the projections P and Q to the common space.
-    These occur only in :math:`H = [P, Q]^\top[P, Q]`; with kernels, one class against the rest,
+    These occur only in :math:`H = [P, Q]^\top[P, Q]`; with kernels, one-vs-rest,
 
     .. math:: \min_{H\succeq0,\,\operatorname{tr}H\le\lambda}\ \max_{\alpha}
               \ \mathbf 1^\top\alpha
@@ -172,15 +157,15 @@ class HFA(ScoringBaseline):
     its solution known: :math:`\alpha` is that of a support vector machine with the kernel
     :math:`(1 + \lambda)K`, and :math:`H = \lambda\beta\beta^\top/\|\beta\|^2` with
     :math:`\beta = K^{1/2}(\alpha\circ y)`. The published iterations tend to it; here it is
-    computed at once. It also tells how much is transferred: the score of a target row,
+    computed at once. It also shows how little is transferred: the score of a target row,
 
     .. math:: f(z) = (1 + \lambda)\sum_{j\in\mathrm{target}}\alpha_jy_jk(z, z_j) + b,
 
     depends on the source through the intercept b alone.
 
-    Use it as a yardstick where a few target rows of each class are labelled, whatever the columns
+    Use it as a reference where a few target rows of each class are labelled, whatever the columns
     of the domains; expect the accuracy of support vector machines on those rows alone.
-    Costs one support vector machine a class, :math:`O(n^2)` to :math:`O(n^3)` for n labelled
+    Costs one support vector machine per class, :math:`O(n^2)` to :math:`O(n^3)` for n labelled
     rows, and memory for the kernel matrix, :math:`O(n^2)`. Unlabelled target rows are not used.
 
     Parameters
@@ -189,14 +174,14 @@ class HFA(ScoringBaseline):
         Kernel of rows of one domain.
     gamma : float, default=None
         Factor in :math:`k(x, x') = \exp(-\gamma\|x - x'\|^2)`, by default one over the mean
-        squared distance between labelled rows, of each domain its own.
+        squared distance between labelled rows, for each domain separately.
     trace_bound : float, default=100.0
-        Bound :math:`\lambda` of the trace of H: a larger one weighs margins more against the
-        size of the hyperplanes. With 0 there is no common space.
+        Bound :math:`\lambda` of the trace of H: a larger one regularises the hyperplanes less. With
+        0 there is no common space.
     source_cost : float, default=1.0
-        Cost :math:`C_i` of margins that source rows miss.
+        Cost :math:`C_i` of slacks of source rows.
     target_cost : float, default=1.0
-        Cost :math:`C_i` of margins that target rows miss.
+        Cost :math:`C_i` of slacks of target rows.
 
     Attributes
     ----------
@@ -227,11 +212,11 @@ class HFA(ScoringBaseline):
     """
 
     _parameter_constraints = {
-        "kernel": [StrOptions(set(KERNELS))],
-        "gamma": [Interval(Real, 0, None, closed="neither"), None],
-        "trace_bound": [Interval(Real, 0, None, closed="left")],
-        "source_cost": [Interval(Real, 0, None, closed="neither")],
-        "target_cost": [Interval(Real, 0, None, closed="neither")],
+        "kernel": [StrOptions({"linear", "rbf"})],
+        "gamma": [_constraints.POSITIVE, None],
+        "trace_bound": [_constraints.NONNEGATIVE],
+        "source_cost": [_constraints.POSITIVE],
+        "target_cost": [_constraints.POSITIVE],
     }
 
     _needs_target_labels = True
@@ -259,7 +244,7 @@ class HFA(ScoringBaseline):
         sizes = [len(self.source_rows_), len(self.target_rows_)]
         costs = np.repeat([self.source_cost, self.target_cost], sizes).astype(float)
         codes = np.concatenate([source.codes[source.labelled], target.codes[target.labelled]])
-        # of two classes, one against the rest is the other turned round
+        # two classes: one machine is the negative of the other
         n_classes = len(self.classes_)
         positives = range(n_classes) if n_classes > 2 else (1,)
         machines = [
@@ -273,16 +258,12 @@ class HFA(ScoringBaseline):
         """Kernel between rows of a domain and its labelled ones."""
         rows = self.source_rows_ if is_source else self.target_rows_
         gamma = self.source_gamma_ if is_source else self.target_gamma_
-        return KERNELS[self.kernel](X, rows, gamma)
+        return pairwise_kernels(X, rows, metric=self.kernel, filter_params=True, gamma=gamma)
 
     def _scores(self, X, is_source: np.ndarray) -> np.ndarray:
-        scores = np.empty((len(is_source), len(self.intercept_)))
-        n_source = len(self.source_rows_)
-        for flag, coef in (
-            (True, self.dual_coef_[:, :n_source]),
-            (False, self.dual_coef_[:, n_source:]),
-        ):
-            chosen = np.flatnonzero(is_source == flag)
-            if len(chosen):
-                scores[chosen] = self._similarities(X[chosen], flag) @ coef.T
+        def score(rows, flag: bool) -> np.ndarray:
+            return self._similarities(rows, flag) @ coefs[not flag].T
+
+        coefs = np.split(self.dual_coef_, [len(self.source_rows_)], axis=1)
+        scores = by_domain(score, X, is_source, len(self.intercept_))
         return (1 + self.trace_bound) * scores + self.intercept_

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from ilspace.backend import spectral_map
-from ilspace.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
+from ilspace.baselines import _constraints
+from ilspace.baselines._base import LatentBaseline
 from ilspace.baselines._subspaces import principal_subspace
 from ilspace.domains import Domain
 from ilspace.ils.init import kissme
@@ -56,9 +54,9 @@ class KISSME(LatentBaseline):
     thousandth of the largest, so that no direction is lost. All pairs of labelled rows count,
     within and across the domains: no pair is drawn, and none is looped over.
 
-    It learns a metric and knows of no shift but that of the means. Use it to see what the labels
-    alone are worth, with the metric that the paper on the invariant latent space starts from where
-    the target has labels. Costs one principal component analysis of all rows,
+    It learns a metric and corrects no shift but that of the means. Use it as a reference for what
+    the labels alone contribute; the paper on the invariant latent space starts from this metric
+    where the target has labels. Costs one principal component analysis of all rows,
     :math:`O(nd\min(n, d))`, and memory for their covariance; the metric itself
     :math:`O(np^2 + p^3)`.
 
@@ -66,8 +64,8 @@ class KISSME(LatentBaseline):
     ----------
     n_components : int, default=None
         Number p of principal components, by default 20 or the most that the rows allow. It must
-        stay well below the number of labelled rows: the inverse of the similar covariance blows
-        up what few rows happen to agree on.
+        stay well below the number of labelled rows: the inverse of the similar covariance
+        amplifies directions that few rows determine.
     classifier : {"1nn", "svm"} or estimator, default="1nn"
         Trained on all labelled rows under the metric.
 
@@ -98,8 +96,8 @@ class KISSME(LatentBaseline):
     """
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "classifier": CLASSIFIER_CONSTRAINTS,
+        "n_components": [_constraints.COUNT, None],
+        "classifier": _constraints.CLASSIFIER,
     }
 
     def __init__(self, n_components=None, *, classifier="1nn"):
@@ -107,12 +105,9 @@ class KISSME(LatentBaseline):
         self.classifier = classifier
 
     def _adapt(self, source: Domain, target: Domain) -> None:
-        self.source_mean_, self.target_mean_ = source.X.mean(axis=0), target.X.mean(axis=0)
-        domains = [(source, self.source_mean_)]
-        if target is not source:
-            domains.append((target, self.target_mean_))
-        offsets = np.concatenate([domain.X - mean for domain, mean in domains])
-        codes = np.concatenate([domain.codes for domain, _ in domains])
+        n_domains = 1 if target is source else 2
+        offsets = np.concatenate(self._center(source, target)[:n_domains])
+        codes = np.concatenate([source.codes, target.codes][:n_domains])
         p = self._check_components(self.n_components, min(offsets.shape), default=20)
         self.components_ = principal_subspace(offsets, p)
         labelled = np.flatnonzero(codes >= 0)

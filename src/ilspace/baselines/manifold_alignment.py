@@ -1,28 +1,27 @@
-"""Manifold alignment: one linear map a domain that joins classes and keeps neighbourhoods."""
+"""Manifold alignment: one linear map per domain that joins classes and keeps neighbourhoods."""
 
 from __future__ import annotations
-
-from numbers import Integral, Real
 
 import numpy as np
 from scipy import linalg, sparse
 from sklearn.neighbors import kneighbors_graph
-from sklearn.utils._param_validation import Interval
 
 from ilspace.backend import fix_signs, symmetric_part
-from ilspace.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
+from ilspace.baselines import _constraints
+from ilspace.baselines._base import LatentBaseline, mean_length
 from ilspace.baselines._subspaces import principal_subspace
 from ilspace.domains import Domain
 from ilspace.pairs import pair_statistics
 
 
-def neighbour_graph(rows: np.ndarray, n_neighbors: int) -> sparse.csr_array:
+def neighbour_graph(
+    rows: np.ndarray, n_neighbors: int, gamma: float | None = None
+) -> sparse.csr_array:
     r"""Similarities of neighbouring rows.
 
-    .. math:: W_{ij} = \exp(-\|x_i - x_j\|^2/\tau)
+    .. math:: W_{ij} = \exp(-\gamma\|x_i - x_j\|^2)
 
-    where one of the two is among the nearest neighbours of the other, and 0 elsewhere;
-    :math:`\tau` is the mean squared distance to a neighbour.
+    where one of the two is among the nearest neighbours of the other, and 0 elsewhere.
 
     Parameters
     ----------
@@ -30,6 +29,8 @@ def neighbour_graph(rows: np.ndarray, n_neighbors: int) -> sparse.csr_array:
         Rows of one domain.
     n_neighbors : int
         Neighbours of a row, itself not counted; at most ``n - 1`` are taken.
+    gamma : float, optional
+        Decay of the similarities, by default one over the mean squared distance to a neighbour.
 
     Returns
     -------
@@ -39,7 +40,7 @@ def neighbour_graph(rows: np.ndarray, n_neighbors: int) -> sparse.csr_array:
     n_neighbors = min(n_neighbors, len(rows) - 1)
     graph = sparse.csr_array(kneighbors_graph(rows, n_neighbors, mode="distance"))
     squares = graph.data**2
-    graph.data = np.exp(-squares / (squares.mean() or 1.0))
+    graph.data = np.exp(-squares * (gamma or 1 / (squares.mean() or 1.0)))
     return graph.maximum(graph.T)
 
 
@@ -115,8 +116,7 @@ def smallest_quotients(
 
     .. math:: (A + \rho\tfrac{\mathrm{tr} A}{d}I)v = \lambda Bv
 
-    Solved the other way round, for the largest :math:`1/\lambda`, as B is singular where few rows
-    have labels.
+    Solved for the largest :math:`1/\lambda`, as B is singular where few rows have labels.
 
     Parameters
     ----------
@@ -161,10 +161,9 @@ class ManifoldAlignment(LatentBaseline):
     total weight, so that :math:`\mu` means the same for all numbers of rows.
 
     Use it where the domains have different columns and the target some labels. With more columns
-    than labelled rows the labels alone can be met exactly and in vain, so each domain is reduced
-    to a few principal axes first. Costs these two analyses, :math:`O(nd\min(n, d))`, the search for
-    neighbours, :math:`O(n^2q)` time in blocks of rows, and an eigenproblem of the size 2q for q
-    axes.
+    than labelled rows the maps overfit the labels, so each domain is reduced to a few principal
+    axes first. Costs these two analyses, :math:`O(nd\min(n, d))`, the search for neighbours,
+    :math:`O(n^2q)` time in blocks of rows, and an eigenproblem of the size 2q for q axes.
 
     Parameters
     ----------
@@ -172,16 +171,16 @@ class ManifoldAlignment(LatentBaseline):
         Dimension of the latent space, by default 15 or the number of axes of a domain if it is
         smaller. Between 9 and 30 little changes on ten classes.
     neighbour_weight : float, default=1.0
-        Weight :math:`\mu` of the neighbours against the pairs of one class. A third does as well,
-        a tenth or ten loses several points.
+        Weight :math:`\mu` of the neighbours against the pairs of one class. Values
+        from 1/3 to 1 do as well, 0.1 or 10 loses several points.
     n_neighbors : int, default=5
         Neighbours of a row.
     n_axes : int or None, default=30
         Principal axes kept of each domain, at most as many as it has rows and columns; None keeps
-        all columns. On 800 columns with 23 labelled rows a class, 20 to 40 are alike and 100 lose
-        five points.
+        all columns. On 800 columns with 23 labelled rows per class, 20 to 40 are alike and 100
+        lose five points.
     ridge : float, default=1e-3
-        Share of the identity added to the left side, so that it can be inverted.
+        Ridge :math:`\rho` added to the left side, relative to its mean eigenvalue.
     classifier : {"1nn", "svm"} or estimator, default="1nn"
         Trained on all labelled rows in the latent space.
 
@@ -194,8 +193,8 @@ class ManifoldAlignment(LatentBaseline):
     source_projection_, target_projection_ : ndarray of shape (n_features, n_components)
         The maps of centred rows.
     quotients_ : ndarray of shape (n_components,)
-        For each component, how much farther dissimilar pairs are apart than neighbours and similar
-        pairs, :math:`1/\lambda`; descending.
+        Inverse eigenvalues :math:`1/\lambda`, descending: spread of dissimilar pairs over that of
+        neighbours and similar pairs.
     n_components_ : int
         Dimension of the latent space.
     classifier_ : estimator
@@ -218,12 +217,12 @@ class ManifoldAlignment(LatentBaseline):
     _takes_different_columns = True
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "neighbour_weight": [Interval(Real, 0, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
-        "n_axes": [Interval(Integral, 1, None, closed="left"), None],
-        "ridge": [Interval(Real, 0, None, closed="left")],
-        "classifier": CLASSIFIER_CONSTRAINTS,
+        "n_components": [_constraints.COUNT, None],
+        "neighbour_weight": [_constraints.NONNEGATIVE],
+        "n_neighbors": [_constraints.COUNT],
+        "n_axes": [_constraints.COUNT, None],
+        "ridge": [_constraints.NONNEGATIVE],
+        "classifier": _constraints.CLASSIFIER,
     }
 
     def __init__(
@@ -244,12 +243,9 @@ class ManifoldAlignment(LatentBaseline):
         self.classifier = classifier
 
     def _adapt(self, source: Domain, target: Domain) -> None:
-        self.source_mean_, self.target_mean_ = source.X.mean(axis=0), target.X.mean(axis=0)
-        offsets = [source.X - self.source_mean_]
-        codes = source.codes
-        if target is not source:
-            offsets.append(target.X - self.target_mean_)
-            codes = np.concatenate([codes, target.codes])
+        n_domains = 1 if target is source else 2
+        offsets = self._center(source, target)[:n_domains]
+        codes = np.concatenate([source.codes, target.codes][:n_domains])
         bases = [self._basis(each) for each in offsets]
         reduced = [rows @ basis for rows, basis in zip(offsets, bases, strict=True)]
         widths = [rows.shape[1] for rows in reduced]
@@ -263,8 +259,7 @@ class ManifoldAlignment(LatentBaseline):
         )
         self.quotients_, directions = smallest_quotients(together, apart, p, self.ridge)
         parts = np.split(directions, np.cumsum(widths)[:-1])
-        maps = [basis @ part for basis, part in zip(bases, parts, strict=True)]
-        self._source_map, self._target_map = maps[0], maps[-1]
+        self._source_map, self._target_map = bases[0] @ parts[0], bases[-1] @ parts[-1]
         self.source_projection_, self.target_projection_ = self._source_map, self._target_map
         self.n_components_ = self._n_features_out = p
 
@@ -277,5 +272,4 @@ class ManifoldAlignment(LatentBaseline):
             basis = np.eye(offsets.shape[1])
         else:
             basis = principal_subspace(offsets, min(self.n_axes, *offsets.shape))
-        size = np.linalg.norm(offsets @ basis) / np.sqrt(len(offsets))
-        return basis / (size or 1.0)
+        return basis / mean_length(offsets @ basis)

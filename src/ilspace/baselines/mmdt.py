@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
-
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
-from ilspace.baselines._base import ScoringBaseline
-from ilspace.baselines._max_margin import (
-    max_margin_matrix,
-    one_against_rest,
-    slacks,
-)
+from ilspace.baselines import _constraints
+from ilspace.baselines._base import ScoringBaseline, by_domain
+from ilspace.baselines._max_margin import max_margin_matrix, one_against_rest, slacks
 from ilspace.baselines._subspaces import principal_subspace
 from ilspace.domains import Domain
 
 _RELEASED_WEIGHT = 2e4
-"""Weight of the transform that makes the two steps of the released code one objective.
+"""Weight of the transform for which the two steps of the released code share one objective.
 
 There the map costs ||W - I||^2 / 2 and each squared slack 5e-5, while the hyperplanes pay 1.
 """
@@ -47,11 +41,11 @@ class MMDT(ScoringBaseline):
               + C_t\sum_{j,k}\ell(y_{jk}\,\theta_k^\top W\bar z_j), \qquad
               \ell(m) = \max(0, 1 - m)^2
 
-    over labelled source rows x and target rows z, with a one appended, and one hyperplane a class
-    against the rest. W sends the target to the source; where the domains share their columns it
-    is held to the identity :math:`W_0 = I`, otherwise to zero. The two unknowns are learned in
-    turn; no step increases the objective. As in the released code the hinge is squared, the rows
-    are first projected to principal axes, and two rounds are enough.
+    over labelled source rows x and target rows z, with a one appended, and one-vs-rest hyperplanes.
+    W maps the target to the source, and is regularised towards the identity :math:`W_0 = I` where
+    the domains share their columns, otherwise towards zero. The two unknowns are learned in turn;
+    no step increases the objective. As in the released code the hinge is squared, the rows are
+    first projected to principal axes, and two rounds are enough.
 
     Use it where a few target rows of each class are labelled: one map serves all classes, so
     they learn from one another, and new rows cost no more than with a linear classifier. Scale
@@ -66,26 +60,26 @@ class MMDT(ScoringBaseline):
         same columns share the axes of all rows, labelled or not; otherwise each has its own, and
         all of its dimensions where it has fewer. More axes may overfit the labelled rows.
     source_cost : float, default=0.05
-        Cost :math:`C_s` of margins that source rows miss.
+        Cost :math:`C_s` of slacks of source rows.
     target_cost : float, default=1.0
-        Cost :math:`C_t` of margins that target rows miss.
+        Cost :math:`C_t` of slacks of target rows.
     transform_weight : float, default=None
-        Weight w that holds W to :math:`W_0`: with shared columns, a large one trains a linear
-        classifier on the rows as they are. By default 20000 with shared columns, the value that
-        the released code amounts to, otherwise 1.
+        Weight w of the regularisation towards :math:`W_0`: with shared columns, a large one trains
+        a linear classifier on the rows as they are. By default 20000 with shared columns, the value
+        that the released code amounts to, otherwise 1.
     max_iter : int, default=2
-        Most rounds, each of one step for the hyperplanes and one for W.
+        Maximum number of rounds, each of one step for the hyperplanes and one for W.
     tol : float, default=1e-6
-        Stop sooner once a round lowers the objective by a smaller share than this.
+        Relative decrease of the objective per round at which to stop.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes.
     source_mean_ : ndarray of shape (n_features,)
-        What is subtracted from source rows.
+        Mean of the source rows.
     target_mean_ : ndarray of shape (n_target_features,)
-        What is subtracted from target rows; the same with shared columns.
+        Mean of the target rows; that of all rows, for both, with shared columns.
     source_projection_ : ndarray of shape (n_features, n_source_components)
         Principal axes of the source.
     target_projection_ : ndarray of shape (n_target_features, n_target_components)
@@ -112,12 +106,12 @@ class MMDT(ScoringBaseline):
     """
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
-        "source_cost": [Interval(Real, 0, None, closed="neither")],
-        "target_cost": [Interval(Real, 0, None, closed="neither")],
-        "transform_weight": [Interval(Real, 0, None, closed="neither"), None],
-        "max_iter": [Interval(Integral, 1, None, closed="left")],
-        "tol": [Interval(Real, 0, None, closed="left")],
+        "n_components": [_constraints.COUNT, None],
+        "source_cost": [_constraints.POSITIVE],
+        "target_cost": [_constraints.POSITIVE],
+        "transform_weight": [_constraints.POSITIVE, None],
+        "max_iter": [_constraints.COUNT],
+        "tol": [_constraints.NONNEGATIVE],
     }
 
     _needs_target_labels = True
@@ -163,7 +157,7 @@ class MMDT(ScoringBaseline):
         self.source_projection_, self.target_projection_ = axes[0], axes[-1]
 
     def _projected(self, domain: Domain, is_source: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Labelled rows in the principal axes with a one appended, and their sides."""
+        """Labelled rows in the principal axes with a one appended, and their one-vs-rest labels."""
         mean = self.source_mean_ if is_source else self.target_mean_
         axes = self.source_projection_ if is_source else self.target_projection_
         labelled = domain.labelled
@@ -184,7 +178,7 @@ class MMDT(ScoringBaseline):
         anchor = np.eye(*shape) if self._shares_features else np.zeros(shape)
         signs = np.vstack([source_signs, target_signs])
         costs = np.repeat([self.source_cost, self.target_cost], [len(source), len(target)])
-        units = np.eye(signs.shape[1])
+        units, target_costs = np.eye(signs.shape[1]), costs[len(source) :]
 
         def objective() -> float:
             scores = np.vstack([source, target @ transform.T]) @ planes.T
@@ -200,17 +194,11 @@ class MMDT(ScoringBaseline):
             moved = np.vstack([source, target @ transform.T])
             planes = max_margin_matrix(moved, units, signs, costs, start=planes.T).T
             values.append(objective())
-            transform = anchor + (
-                max_margin_matrix(
-                    target,
-                    planes,
-                    target_signs,
-                    costs[len(source) :],
-                    weight=weight,
-                    offsets=target @ anchor.T @ planes.T,
-                    start=(transform - anchor).T,
-                ).T
+            terms = {"weight": weight, "offsets": target @ anchor.T @ planes.T}
+            change = max_margin_matrix(
+                target, planes, target_signs, target_costs, start=(transform - anchor).T, **terms
             )
+            transform = anchor + change.T
             values.append(objective())
             if values[-3] - values[-1] <= self.tol * values[-3]:
                 break
@@ -220,18 +208,15 @@ class MMDT(ScoringBaseline):
 
     @staticmethod
     def _scorer(mean: np.ndarray, axes: np.ndarray, planes: np.ndarray):
-        """Slopes and intercepts of the scores in the columns that rows come with."""
+        """Coefficients and intercepts of the scores in the original columns."""
         slopes = axes @ planes[:, :-1].T
         return slopes, planes[:, -1] - mean @ slopes
 
     def _scores(self, X, is_source: np.ndarray) -> np.ndarray:
-        scores = np.empty((len(is_source), len(self.classes_)))
-        for flag, (slopes, intercepts) in (
-            (True, self._source_scorer),
-            (False, self._target_scorer),
-        ):
-            chosen = np.flatnonzero(is_source == flag)
-            if len(chosen):
-                scores[chosen] = X[chosen] @ slopes + intercepts
-        # both machines of two classes say the same, up to rounding
+        def score(rows, flag: bool) -> np.ndarray:
+            slopes, intercepts = self._source_scorer if flag else self._target_scorer
+            return rows @ slopes + intercepts
+
+        scores = by_domain(score, X, is_source, len(self.classes_))
+        # for two classes both decision functions agree, up to sign and rounding
         return np.diff(scores, axis=1) / 2 if scores.shape[1] == 2 else scores

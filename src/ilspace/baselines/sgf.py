@@ -82,7 +82,7 @@ class SGF(GFK):
     factor_ : ndarray of shape (n_features, n_samples * n_components_)
         Bases of the sampled subspaces side by side, divided by :math:`\sqrt N`.
     n_components_ : int
-        Dimension of the subspaces; rows are represented by `n_samples` times as many numbers.
+        Dimension of the subspaces; `transform` returns `n_samples` times as many columns.
     classifier_ : estimator
         The fitted classifier; its classes are positions in `classes_`.
 

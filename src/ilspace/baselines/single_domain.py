@@ -1,17 +1,18 @@
-"""No adaptation at all: the yardsticks of every table."""
+"""No adaptation at all: reference classifiers."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ilspace.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
+from ilspace.baselines import _constraints
+from ilspace.baselines._base import LatentBaseline
 from ilspace.domains import Domain
 
 
 class _AsTheyAre(LatentBaseline):
     """Rows are represented by their own columns."""
 
-    _parameter_constraints = {"classifier": CLASSIFIER_CONSTRAINTS}
+    _parameter_constraints = {"classifier": _constraints.CLASSIFIER}
 
     def _adapt(self, source: Domain, target: Domain) -> None:
         self._n_features_out = target.X.shape[1]
@@ -23,8 +24,8 @@ class _AsTheyAre(LatentBaseline):
 class SourceOnly(_AsTheyAre):
     """Train on the labelled source rows, apply to the target as if nothing had changed.
 
-    What every adaptation must beat. Needs domains of the same columns, and no target labels; those
-    there are stay unused. Training costs what the classifier costs; 1-NN stores the source rows.
+    What every adaptation must beat. Needs domains of the same columns; target labels
+    are not used. Training costs what the classifier costs; 1-NN stores the source rows.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""Subspace alignment: turn the source's principal subspace into the target's."""
+"""Subspace alignment: map the source's principal subspace to the target's."""
 
 from __future__ import annotations
 

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from numbers import Integral, Real
+from numbers import Real
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
+from scipy import linalg
 from scipy.sparse import csgraph
 from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.neighbors import kneighbors_graph
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from ilspace._typing import Array
-from ilspace.backend import fix_signs, on_host
-from ilspace.baselines._base import CLASSIFIER_CONSTRAINTS, LatentBaseline
+from ilspace.backend import fix_signs
+from ilspace.baselines import _constraints
+from ilspace.baselines._base import LatentBaseline, dense_rows
+from ilspace.baselines.manifold_alignment import neighbour_graph
 from ilspace.domains import Domain
 from ilspace.ils.map import as_dtype
 
@@ -31,7 +32,7 @@ def transfer_components(
     laplacian: Any = None,
     manifold_weight: float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray]:
-    r"""Components that keep the scatter of the rows and lose the difference of the domains.
+    r"""Components of large scatter in which the domains have similar means.
 
     .. math:: \max_W\operatorname{tr}\bigl((W^\top BW)^{-1}W^\top AW\bigr), \quad
         A = KH\bigl(\gamma YY^\top + (1-\gamma)I\bigr)HK, \quad
@@ -45,7 +46,7 @@ def transfer_components(
     kernel : ndarray of shape (n, n)
         Kernel K between all rows.
     discrepancy : ndarray of shape (n,)
-        Weights l with which the rows add up to the difference of the domains' means.
+        Weights l whose weighted sum of rows is the difference of the domain means.
     n_components : int
         Number of components, at most n.
     mu : float
@@ -94,18 +95,16 @@ def neighbour_laplacian(rows: np.ndarray, n_neighbors: int, gamma: float):
     rows : ndarray of shape (n, d)
         The rows.
     n_neighbors : int
-        Number of neighbours of each row, less than n.
+        Number of neighbours of each row, at most ``n - 1`` are taken.
     gamma : float
-        How fast the weights fall.
+        Decay of the weights.
 
     Returns
     -------
     sparse matrix of shape (n, n)
         Degrees minus weights.
     """
-    graph = kneighbors_graph(rows, n_neighbors, mode="distance")
-    graph.data = np.exp(-gamma * graph.data**2)
-    return csgraph.laplacian(graph.maximum(graph.T))
+    return csgraph.laplacian(neighbour_graph(rows, n_neighbors, gamma))
 
 
 def scale_of(offsets: np.ndarray) -> float:
@@ -126,12 +125,12 @@ def scale_of(offsets: np.ndarray) -> float:
 
 
 def whitened(weights: np.ndarray, scatter: np.ndarray) -> np.ndarray:
-    """Divide components by the root of their scatter.
+    """Divide components by the square root of their scatter.
 
     Parameters
     ----------
     weights : ndarray of shape (n, p)
-        One column a component.
+        One column per component.
     scatter : ndarray of shape (p,)
         Their scatter, the largest first.
 
@@ -224,15 +223,15 @@ class TCA(LatentBaseline):
     """
 
     _parameter_constraints = {
-        "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_components": [_constraints.COUNT, None],
         "kernel": [StrOptions({"linear", "rbf"})],
-        "gamma": [StrOptions({"scale"}), Interval(Real, 0, None, closed="neither")],
-        "mu": [Interval(Real, 0, None, closed="neither")],
+        "gamma": [StrOptions({"scale"}), _constraints.POSITIVE],
+        "mu": [_constraints.POSITIVE],
         "label_weight": [Interval(Real, 0, 1, closed="both")],
-        "manifold_weight": [Interval(Real, 0, None, closed="left")],
-        "n_neighbors": [Interval(Integral, 1, None, closed="left")],
+        "manifold_weight": [_constraints.NONNEGATIVE],
+        "n_neighbors": [_constraints.COUNT],
         "whiten": ["boolean"],
-        "classifier": CLASSIFIER_CONSTRAINTS,
+        "classifier": _constraints.CLASSIFIER,
     }
 
     def __init__(
@@ -259,7 +258,7 @@ class TCA(LatentBaseline):
         self.classifier = classifier
 
     def _adapt(self, source: Domain, target: Domain) -> None:
-        # one domain alone differs from nothing
+        # one domain alone has no discrepancy
         ends = ((source, 0.0),) if source is target else ((source, 1.0), (target, -1.0))
         rows = np.concatenate([domain.X for domain, _ in ends])
         codes = np.concatenate([domain.codes for domain, _ in ends])
@@ -271,8 +270,7 @@ class TCA(LatentBaseline):
         kernel = self._kernel(self.rows_)
         laplacian = None
         if self.manifold_weight:
-            n_neighbors = min(self.n_neighbors, len(rows) - 1)
-            laplacian = neighbour_laplacian(self.rows_, n_neighbors, self.gamma_)
+            laplacian = neighbour_laplacian(self.rows_, self.n_neighbors, self.gamma_)
         self.weights_, self.eigenvalues_ = transfer_components(
             kernel,
             np.concatenate(shares),
@@ -301,8 +299,7 @@ class TCA(LatentBaseline):
     def _latent(self, X, is_source: np.ndarray) -> Array:
         if self.kernel == "linear":
             return super()._latent(X, is_source)
-        rows = on_host(X)
-        rows = rows.toarray() if sparse.issparse(rows) else rows
+        rows = dense_rows(X)
         latent = self._kernel(rows - self.source_mean_) @ self.weights_ - self._offset
         return as_dtype(latent, rows.dtype)
 

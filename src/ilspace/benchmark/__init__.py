@@ -1,1 +1,1 @@
-"""Rerun the paper's experiments: protocols, and what is built on them."""
+"""The paper's experiments: protocols, runs, tables and figures."""

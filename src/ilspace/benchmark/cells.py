@@ -1,4 +1,4 @@
-"""Carry out one cell: load, split, fit, score, and say what it took."""
+"""Run one cell: load, split, fit, score, and record time and warnings."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from ilspace.datasets import (
 )
 
 OFFICE_CALTECH = "office-caltech"
-"""The data set that has official draws."""
+"""The data set with official splits."""
 
 
 @lru_cache(maxsize=4)
@@ -43,12 +43,12 @@ def _domains(dataset: str, features: str, preprocessing: str):
 
 
 def check_cell(cell: Cell) -> None:
-    """Raise what would make this cell, and all like it, fail.
+    """Raise the errors that this cell, and similar ones, would fail with.
 
     Parameters
     ----------
     cell : Cell
-        A cell whose data, domains, draw and method are looked up.
+        A cell whose data, domains, split and method are checked.
     """
     check_digest(cell)
     (_, y), (_, yt) = _pair(cell)
@@ -71,7 +71,7 @@ def _data_folder(name: str) -> Path:
         if place.is_dir():
             return place
     raise DataMissing(
-        f"The data set {name} must be a folder with one file a domain, but none of "
+        f"The data set {name} must be a folder with one file per domain, but none of "
         f"{', '.join(map(str, places))} is there: put the files into one of them."
     )
 
@@ -80,8 +80,8 @@ def _split(cell: Cell, y: np.ndarray, yt: np.ndarray) -> Split:
     if cell.dataset != OFFICE_CALTECH:
         if cell.setting != "unsupervised" or cell.trial:
             raise PlanError(
-                f"{cell.dataset} has no official draws: the whole source is labelled and no target "
-                "row, so the setting must be unsupervised, with one trial."
+                f"{cell.dataset} has no official splits: the whole source is labelled, no target "
+                "row is, so the setting must be unsupervised, with one trial."
             )
         return Split(np.arange(len(y)), np.arange(0), np.arange(len(yt)))
     if cell.setting == "unsupervised":
@@ -90,7 +90,7 @@ def _split(cell: Cell, y: np.ndarray, yt: np.ndarray) -> Split:
 
 
 def load_trial(cell: Cell) -> tuple[tuple, tuple[np.ndarray, np.ndarray]]:
-    """Load what a cell fits and what it is scored on.
+    """Load the training and the test data of a cell.
 
     Parameters
     ----------
@@ -100,30 +100,30 @@ def load_trial(cell: Cell) -> tuple[tuple, tuple[np.ndarray, np.ndarray]]:
     Returns
     -------
     given : tuple of X, y, Xt, yt
-        What `fit` takes: the labelled target rows first, then those whose labels are hidden,
-        which `yt` marks by -1; `yt` is None in the unsupervised setting.
+        Arguments of `fit`: the labelled target rows first, then those with hidden labels, -1 in
+        `yt`; `yt` is None in the unsupervised setting.
     hidden : tuple of X, y
-        The target rows of hidden labels, and these labels.
+        The target rows with hidden labels, and these labels.
     """
     (X, y), (Xt, yt) = _pair(cell)
     split = _split(cell, y, yt)
     rows = np.concatenate([split.labelled, split.test])
-    marked = None
+    labels = None
     if cell.setting == "semi-supervised":
-        marked = np.concatenate([yt[split.labelled], np.full(len(split.test), -1)])
+        labels = np.concatenate([yt[split.labelled], np.full(len(split.test), -1)])
     return (
-        (X[split.source], y[split.source], Xt[rows], marked),
+        (X[split.source], y[split.source], Xt[rows], labels),
         (Xt[split.test], yt[split.test]),
     )
 
 
 def run_cell(cell: Cell) -> dict[str, Any]:
-    """Fit and score one cell; whatever goes wrong becomes part of the record.
+    """Fit and score one cell; an error is recorded.
 
     Parameters
     ----------
     cell : Cell
-        What to do.
+        The cell to run.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def run_cell(cell: Cell) -> dict[str, Any]:
         return record | _fit_and_score(cell, seed)
     except Exception as error:  # a method that fails must not end the run
         text = "".join(traceback.format_exception_only(error)).strip()
-        # names of files alone: a store is published, and folders are nobody's business
+        # file names only: stores are published, and folders are private
         frames = traceback.extract_tb(error.__traceback__)
         places = [f"{Path(each.filename).name}:{each.lineno} {each.name}" for each in frames]
         return record | {"error": text, "places": places}
@@ -184,7 +184,7 @@ def _objective(solution) -> list[float] | None:
 
 
 def _peak_mib() -> float | None:
-    """Largest memory that this process has held so far."""
+    """Peak memory of this process."""
     try:
         import resource
     except ImportError:  # not on Windows

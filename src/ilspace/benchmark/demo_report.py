@@ -1,9 +1,7 @@
-"""What ``ilspace demo`` found, in words and numbers; reads records, never estimators."""
+"""Report of ``ilspace demo``, as text and tables; reads records, never estimators."""
 
 from __future__ import annotations
 
-import csv
-import io
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
@@ -21,9 +19,10 @@ from ilspace.benchmark.digits_demo import (
     Sizes,
     Trace,
 )
+from ilspace.benchmark.formats import csv_lines
 
 ABSENT = "–"
-"""Stands where a method cannot be applied."""
+"""Entry where a method cannot be applied."""
 
 _COLUMNS = (
     "setting",
@@ -56,12 +55,12 @@ class Row(NamedTuple):
 
     @property
     def best(self) -> frozenset[str]:
-        """Methods of the highest mean."""
+        """Methods with the highest mean."""
         means = {method: values.mean() for method, values in self.accuracies.items()}
         return frozenset(method for method in means if means[method] == max(means.values()))
 
     def cell(self, method: str) -> str:
-        """Mean and standard deviation as text.
+        """Mean and standard deviation as a string.
 
         Parameters
         ----------
@@ -105,7 +104,7 @@ def summarize(records: Sequence[Record]) -> tuple[Row, ...]:
 
 
 def findings(rows: Sequence[Row], traces: Sequence[Trace]) -> tuple[str, ...]:
-    """Say where adaptation helped, where it did not, and how the fits ended.
+    """Summarise where adaptation helped, where it did not, and how the fits converged.
 
     Parameters
     ----------
@@ -129,15 +128,16 @@ def findings(rows: Sequence[Row], traces: Sequence[Trace]) -> tuple[str, ...]:
 def _where_it_did_not_help(row: Row) -> str:
     others = {method: values for method, values in row.accuracies.items() if method != ILS}
     rival = max(others, key=lambda method: others[method].mean())
-    gaps = others[rival] - row.accuracies[ILS]
-    if gaps.mean() < 0:
+    deficits = others[rival] - row.accuracies[ILS]
+    if deficits.mean() < 0:
         return ""
     where = f"{row.experiment.setting}, {row.experiment.transfer}"
-    if gaps.mean() == 0:
+    if deficits.mean() == 0:
         return f"Adaptation did not help in {where}: ILS is level with {rival}."
-    often = f", and behind in {np.sum(gaps > 0)} of {len(gaps)} trials" if len(gaps) > 1 else ""
+    n_behind, n = np.sum(deficits > 0), len(deficits)
+    often = f", and behind in {n_behind} of {n} trials" if n > 1 else ""
     return (
-        f"Adaptation did not help in {where}: ILS is {gaps.mean():.1f} points behind {rival} "
+        f"Adaptation did not help in {where}: ILS is {deficits.mean():.1f} points behind {rival} "
         f"({METHODS[rival]}){often}."
     )
 
@@ -156,9 +156,9 @@ def protocol(sizes: Sizes, n_trials: int) -> str:
     Parameters
     ----------
     sizes : Sizes
-        How many rows play each part.
+        Numbers of rows.
     n_trials : int
-        Trials an experiment.
+        Trials per experiment.
 
     Returns
     -------
@@ -169,9 +169,9 @@ def protocol(sizes: Sizes, n_trials: int) -> str:
     return (
         f"Percentage of {sizes.n_new} new target rows, which fit never saw, that got their true "
         f"class; {spread} {n_trials} {'draws' if n_trials > 1 else 'draw'} of rows. Fit sees "
-        f"{sizes.n_source} labelled source rows a class and {sizes.n_seen} target rows, unlabelled "
-        f"but for {N_LABELS} a class where the setting is not unsupervised. Each row of "
-        "pixels is scaled to unit length. ILS has its default parameters."
+        f"{sizes.n_source} labelled source rows per class and {sizes.n_seen} target rows, "
+        f"unlabelled but for {N_LABELS} per class where the setting is not unsupervised. Each row "
+        "of pixels is scaled to unit length. ILS has its default parameters."
     )
 
 
@@ -188,26 +188,13 @@ def csv_text(records: Sequence[Record]) -> str:
     str
         CSV with a header.
     """
-    stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(_COLUMNS)
+    lines: list[tuple] = [_COLUMNS]
     for record in records:
-        experiment = record.experiment
-        writer.writerow(
-            [
-                experiment.setting,
-                experiment.source,
-                experiment.target,
-                *experiment.n_columns,
-                experiment.n_labels,
-                record.trial,
-                record.method,
-                repr(record.accuracy),
-                record.n_iter,
-                record.status,
-            ]
-        )
-    return stream.getvalue()
+        each = record.experiment
+        data = (each.setting, each.source, each.target, *each.n_columns, each.n_labels)
+        result = (record.method, repr(record.accuracy), record.n_iter, record.status)
+        lines.append((*data, record.trial, *result))
+    return csv_lines(lines)
 
 
 def markdown_text(
@@ -218,13 +205,13 @@ def markdown_text(
     Parameters
     ----------
     run : DemoRun
-        What came out.
+        The results.
     sizes : Sizes
-        How many rows played each part.
+        Numbers of rows.
     n_trials : int
-        Trials an experiment.
+        Trials per experiment.
     command : str
-        The command that does the same again.
+        The command that reproduces it.
     pictures : mapping of str to str
         File names of the pictures, and what they show.
 

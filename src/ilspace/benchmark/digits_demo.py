@@ -18,16 +18,17 @@ from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_limits  # comes with scikit-learn
 
 from ilspace.baselines import Pooled, SourceOnly, TargetOnly
+from ilspace.benchmark.protocols import first_of_each_class
 from ilspace.datasets import Domain, load_digit_pair, preprocess
 from ilspace.datasets.digits import pool_mnist
 from ilspace.estimators import ILSClassifier
 from ilspace.optimizers import Solution
 
 PREPROCESSING = "l2"
-"""Rows to unit length: a digit in pale ink is the same digit. Needs no label and no other row."""
+"""Rows to unit length: invariant to the intensity of the ink. Needs no label and no other row."""
 
 N_LABELS = 3
-"""Labelled target rows a class, in the settings that have some."""
+"""Labelled target rows per class, in the settings that have some."""
 
 NO_ADAPTATION, TARGET_ONLY, POOLED, ILS = "no adaptation", "target only", "pooled", "ILS"
 
@@ -35,9 +36,9 @@ METHODS: Mapping[str, str] = {
     NO_ADAPTATION: "1-NN on the labelled source rows",
     TARGET_ONLY: "1-NN on the labelled target rows",
     POOLED: "1-NN on the labelled rows of both domains, as they are",
-    ILS: "ILSClassifier, on what fit is allowed to see",
+    ILS: "ILSClassifier, on the rows given to fit",
 }
-"""What is compared, in the order of the columns, and what it learns from."""
+"""Compared methods, in the order of the columns, and their training rows."""
 
 
 @dataclass(frozen=True)
@@ -47,13 +48,13 @@ class Experiment:
     Attributes
     ----------
     setting : str
-        What the target offers: ``"unsupervised"``, ``"semi-supervised"``, ``"different widths"``.
+        The setting: ``"unsupervised"``, ``"semi-supervised"``, ``"different widths"``.
     source, target : {"digits", "mnist"}
-        From where to where.
+        The transfer.
     pool : bool
         Whether MNIST is reduced to the 64 columns of the digits, or keeps its 784.
     n_labels : int
-        Labelled target rows a class; 0 for none.
+        Labelled target rows per class; 0 for none.
     """
 
     setting: str
@@ -91,16 +92,16 @@ EXPERIMENTS = tuple(
 
 @dataclass(frozen=True)
 class Sizes:
-    """How many rows play each part in a trial.
+    """Numbers of rows in a trial.
 
     Attributes
     ----------
     n_source : int
-        Labelled source rows a class.
+        Labelled source rows per class.
     n_seen : int
-        Target rows that are given to fit, the labelled ones among them.
+        Target rows given to fit, including the labelled ones.
     n_new : int
-        Target rows that are not, and on which accuracy is measured.
+        Target rows held out for testing.
     """
 
     n_source: int
@@ -113,7 +114,7 @@ QUICK = Sizes(n_source=10, n_seen=200, n_new=300)
 
 
 class Parts(NamedTuple):
-    """Rows that play a part in one trial; indices count from 0.
+    """Row indices of one trial, from 0.
 
     Attributes
     ----------
@@ -124,7 +125,7 @@ class Parts(NamedTuple):
     unlabelled : int array of shape (n,)
         Target rows given to fit without their labels.
     new : int array of shape (n,)
-        Target rows that fit never sees, to measure accuracy.
+        Target rows held out for testing.
     """
 
     source: np.ndarray
@@ -139,18 +140,18 @@ class Parts(NamedTuple):
 
 
 class Record(NamedTuple):
-    """How well one method did in one trial.
+    """Result of one method in one trial.
 
     Attributes
     ----------
     experiment : Experiment
-        What was tried.
+        The experiment.
     trial : int
         Which draw of rows, from 0; the same for all methods.
     method : str
         One of `METHODS`.
     accuracy : float
-        Percentage of new target rows that got their true class.
+        Accuracy on new target rows, in %.
     n_iter : int or None
         Iterations, of ILS only.
     status : str
@@ -166,12 +167,12 @@ class Record(NamedTuple):
 
 
 class Trace(NamedTuple):
-    """How one optimization went.
+    """History of one optimization.
 
     Attributes
     ----------
     experiment : Experiment
-        What was tried.
+        The experiment.
     trial : int
         Which draw of rows.
     values : tuple of float
@@ -179,7 +180,7 @@ class Trace(NamedTuple):
     reason : str
         Why it stopped, as a sentence.
     is_success : bool
-        Whether its own stopping rule said so.
+        Whether it converged.
     """
 
     experiment: Experiment
@@ -199,7 +200,7 @@ class Latent(NamedTuple):
     source_labels, target_labels : array of shape (n,)
         Their true classes.
     accuracy : float
-        Percentage of new target rows that the nearest-neighbour rule gets right there.
+        Accuracy of the nearest-neighbour rule on new target rows, in %.
     """
 
     source: np.ndarray
@@ -226,7 +227,7 @@ class Illustration(NamedTuple):
 
 
 class DemoRun(NamedTuple):
-    """Everything that tables and pictures need.
+    """All results of the demo.
 
     Attributes
     ----------
@@ -252,8 +253,8 @@ def draw_parts(
 ) -> Parts:
     """Draw the rows of one trial.
 
-    The labelled rows are as many in each class, of the source and of the target; the other target
-    rows are drawn at random, so that the classes are as frequent as they are.
+    Labelled rows are balanced over the classes, in the source and in the target; the other target
+    rows are drawn at random.
 
     Parameters
     ----------
@@ -286,24 +287,15 @@ def draw_parts(
     source, target = (
         np.argsort(rng.random(len(labels)), kind="stable") for labels in (y_source, y_target)
     )
-    labelled = _first_of_each_class(target, y_target, N_LABELS)
+    labelled = first_of_each_class(target, y_target, N_LABELS)
     others = target[~np.isin(target, labelled)]
     n_unlabelled = sizes.n_seen - len(labelled)
     return Parts(
-        _first_of_each_class(source, y_source, sizes.n_source),
+        first_of_each_class(source, y_source, sizes.n_source),
         labelled,
         others[:n_unlabelled],
         others[n_unlabelled:][: sizes.n_new],
     )
-
-
-def _first_of_each_class(order: np.ndarray, labels: np.ndarray, n: int) -> np.ndarray:
-    classes, counts = np.unique(labels, return_counts=True)
-    if counts.min() < n:
-        raise ValueError(
-            f"Every class must have at least {n} rows, but one of them has {counts.min()}."
-        )
-    return np.concatenate([order[labels[order] == label][:n] for label in classes])
 
 
 def run_experiments(
@@ -314,18 +306,18 @@ def run_experiments(
     experiments: tuple[Experiment, ...] = EXPERIMENTS,
     on_fit: Callable[[Experiment], object] | None = None,
 ) -> DemoRun:
-    """Run every experiment, and keep what tables and pictures need.
+    """Run every experiment.
 
     Parameters
     ----------
     sizes : Sizes, default=FULL
-        How many rows a trial has.
+        Numbers of rows per trial.
     n_trials : int, default=5
-        Draws of rows an experiment; the first ones are the same whatever their number.
+        Trials per experiment; the first ones are the same whatever their number.
     seed : int, default=0
-        Decides all draws.
+        Seed of all trials.
     experiments : tuple of Experiment, default=EXPERIMENTS
-        What to try.
+        Experiments to run.
     on_fit : callable, optional
         Called with the experiment after each trial of it.
 
@@ -373,19 +365,15 @@ def _load() -> dict[tuple[str, bool], Domain]:
     """Both domains, preprocessed, by name and by whether MNIST is pooled."""
     digits, mnist = load_digit_pair(pool=False)
     pooled = replace(mnist, X=pool_mnist(mnist.X))
-    given = {
-        ("digits", True): digits,
-        ("digits", False): digits,
-        ("mnist", True): pooled,
-        ("mnist", False): mnist,
-    }
     return {
-        key: replace(domain, X=preprocess(domain.X, PREPROCESSING)) for key, domain in given.items()
+        (domain.name, pool): replace(domain, X=preprocess(domain.X, PREPROCESSING))
+        for pool, pair in ((True, (digits, pooled)), (False, (digits, mnist)))
+        for domain in pair
     }
 
 
 def _adapt(source: Domain, target: Domain, parts: Parts, **parameters) -> tuple[Solution, Latent]:
-    """How an optimization ended, and where it sent the rows."""
+    """Solution of a fit, and the rows in its latent space."""
     rows, classes, *_ = given = _given(source, target, parts)
     new_rows, new_classes = target.X[parts.new], target.y[parts.new]
     model = ILSClassifier(**parameters)
@@ -398,7 +386,7 @@ def _adapt(source: Domain, target: Domain, parts: Parts, **parameters) -> tuple[
 
 
 def _given(source: Domain, target: Domain, parts: Parts) -> tuple[np.ndarray, ...]:
-    """What fit is allowed to see: rows and labels of both domains, -1 for rows without one."""
+    """Arguments of fit: rows and labels of both domains, -1 where a label is missing."""
     seen = np.concatenate([parts.labelled, parts.unlabelled])
     labels = np.concatenate([target.y[parts.labelled], np.full(len(parts.unlabelled), -1)])
     return source.X[parts.source], source.y[parts.source], target.X[seen], labels

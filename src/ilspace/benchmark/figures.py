@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, NamedTuple
@@ -13,7 +13,7 @@ from matplotlib.figure import Figure
 
 from ilspace.benchmark.plans import load_plan
 from ilspace.benchmark.store import Store, find_results
-from ilspace.benchmark.tables import Block, Row, Table, make_table
+from ilspace.benchmark.tables import Table, make_table
 from ilspace.objective import SmoothHinge
 
 
@@ -25,21 +25,28 @@ class Drawing(NamedTuple):
     figure : Figure
         Ready to save.
     caption : str
-        What one sees, also for those who cannot see it.
+        Caption and alternative text.
     """
 
     figure: Figure
     caption: str
 
 
-def _axes(title: str, x: str, y: str, n: int = 1) -> tuple[Figure, list[Any]]:
+def _axes(title: str, x: str, y: str, panels: Sequence[str]) -> tuple[Figure, list[Any]]:
+    n = max(len(panels), 1)
     figure = Figure(figsize=(5.5 * n, 4), layout="constrained")
     axes = [figure.add_subplot(1, n, i + 1) for i in range(n)]
-    for each in axes:
-        each.set(xlabel=x, ylabel=y)
+    for each, name in zip(axes, panels or [""], strict=True):
+        each.set(xlabel=x, ylabel=y, title=name)
         each.grid(alpha=0.3)
     figure.suptitle(title)
-    return figure, axes
+    return figure, axes[: len(panels)]
+
+
+def _table_axes(table: Table, x: str, y: str) -> tuple[Figure, Any]:
+    """Figure with one panel per block, and pairs of axes and block."""
+    figure, axes = _axes(table.plan.title, x, y, [each.preprocessing for each in table.blocks])
+    return figure, zip(axes, table.blocks, strict=True)
 
 
 def draw_loss() -> Drawing:
@@ -50,13 +57,13 @@ def draw_loss() -> Drawing:
     Drawing
         No experiment is needed.
     """
-    figure, axes = _axes("The smooth hinge", "squared distance d", "loss", 2)
+    panels = ["similar pair, margin 1", "dissimilar pair, margin 1"]
+    figure, axes = _axes("The smooth hinge", "squared distance d", "loss", panels)
     distance = np.linspace(0, 2, 201)
-    for ax, sign, kind in zip(axes, (1, -1), ("similar", "dissimilar"), strict=True):
+    for ax, sign in zip(axes, (1, -1), strict=True):
         for beta in (2, 5, 10, 100):
             losses, _ = SmoothHinge(beta)(sign * (distance - 1))
             ax.plot(distance, losses, label=f"β = {beta}")
-        ax.set_title(f"{kind} pair, margin 1")
         ax.legend()
     return Drawing(
         figure, "Loss of a pair against its squared distance; large β tends to the hinge at 1."
@@ -74,7 +81,7 @@ def draw_convergence(folder: Path) -> Drawing:
     Returns
     -------
     Drawing
-        Medians over the transfers and trials, of the objective's share that is left.
+        Median over transfers and trials of the remaining fraction of the decrease.
     """
     plan = load_plan("solvers")
     runs: dict[tuple[str, str], list[np.ndarray]] = defaultdict(list)
@@ -92,18 +99,17 @@ def draw_convergence(folder: Path) -> Drawing:
         cell = record["cell"]
         runs[cell["preprocessing"], cell["method"]].append(np.maximum(padded, 1e-7))
     blocks = [each for each in plan.preprocessing if any(key[0] == each for key in runs)]
-    figure, axes = _axes(plan.title, "iteration", "share of the decrease left", max(len(blocks), 1))
-    for ax, preprocessing in zip(axes, blocks, strict=False):
+    figure, axes = _axes(plan.title, "iteration", "remaining fraction of the decrease", blocks)
+    for ax, preprocessing in zip(axes, blocks, strict=True):
         for method in plan.methods:
             left = runs.get((preprocessing, method.name))
             if left:
                 ax.semilogy(np.median(left, axis=0), label=method.name)
-        ax.set_title(preprocessing)
         ax.legend()
     return Drawing(
         figure,
-        "How much of the objective's decrease is left after each iteration, median over transfers "
-        "and trials; lower is better.",
+        "Remaining fraction of the objective's decrease per iteration, median over transfers and "
+        "trials; lower is better.",
     )
 
 
@@ -116,15 +122,13 @@ def _table(folder: Path, name: str) -> Table:
     return make_table(load_plan(name), Store(folder / f"{name}.jsonl").records())
 
 
-def _bars(title: str, blocks: tuple[Block, ...], rows: Callable[[Block], list[Row]]) -> Figure:
-    figure, axes = _axes(title, "", "accuracy in %, mean over transfers", max(len(blocks), 1))
-    for ax, block in zip(axes, blocks, strict=False):
-        chosen = rows(block)
-        ax.bar([row.method for row in chosen], [row.average for row in chosen], color="#4477aa")
-        ax.set_title(block.preprocessing)
+def _bars(folder: Path, name: str) -> Figure:
+    figure, panels = _table_axes(_table(folder, name), "", "accuracy in %, mean over transfers")
+    for ax, block in panels:
+        averages = [row.average for row in block.rows]
+        ax.bar([row.method for row in block.rows], averages, color="#4477aa")
         ax.tick_params(axis="x", rotation=60)
-        lowest = min((row.average for row in chosen), default=0.0)
-        ax.set_ylim(max(0.0, lowest - 5), None)
+        ax.set_ylim(max(0.0, min(averages) - 5), None)
     return figure
 
 
@@ -139,10 +143,9 @@ def draw_trade_off(folder: Path) -> Drawing:
     Returns
     -------
     Drawing
-        Bars, a panel a preprocessing.
+        Bars, one panel per preprocessing.
     """
-    table = _table(folder, "trade-off")
-    figure = _bars(table.plan.title, table.blocks, lambda block: list(block.rows))
+    figure = _bars(folder, "trade-off")
     return Drawing(figure, "Mean accuracy for several λ; at 0 there is no statistical loss.")
 
 
@@ -157,10 +160,9 @@ def draw_orthogonality(folder: Path) -> Drawing:
     Returns
     -------
     Drawing
-        Bars, a panel a preprocessing.
+        Bars, one panel per preprocessing.
     """
-    table = _table(folder, "orthogonality")
-    figure = _bars(table.plan.title, table.blocks, lambda block: list(block.rows))
+    figure = _bars(folder, "orthogonality")
     return Drawing(figure, "Mean accuracy with orthonormal projections and with free ones.")
 
 
@@ -175,13 +177,11 @@ def draw_subspaces(folder: Path) -> Drawing:
     Returns
     -------
     Drawing
-        Bars of the gain in points, a panel a preprocessing.
+        Bars of the gain in points, one panel per preprocessing.
     """
     table = _table(folder, "subspaces")
-    figure, axes = _axes(
-        table.plan.title, "transfer", "gain over PCA, points", max(len(table.blocks), 1)
-    )
-    for ax, block in zip(axes, table.blocks, strict=False):
+    figure, panels = _table_axes(table, "transfer", "gain over PCA, points")
+    for ax, block in panels:
         means = {row.method: row.mean for row in block.rows}
         gains = {
             name: means[name] - means[f"{name.split()[0]} PCA"]
@@ -193,7 +193,6 @@ def draw_subspaces(folder: Path) -> Drawing:
             label = f"{name}: {np.mean(gain):+.1f}"
             ax.bar(place + 0.2 * (i - 1.5), gain, width=0.2, label=label)
         ax.set_xticks(place, table.transfers, rotation=60)
-        ax.set_title(block.preprocessing)
         ax.margins(y=0.3)  # room for the legend
         ax.legend(ncols=2, loc="upper center")
     return Drawing(
@@ -212,16 +211,15 @@ def draw_poses(folder: Path) -> Drawing:
     Returns
     -------
     Drawing
-        A line a method; dashed, the paper's.
+        One line per method; dashed, the paper's.
     """
     table = _table(folder, "pie")
-    figure, axes = _axes(table.plan.title, "pose", "accuracy in %", max(len(table.blocks), 1))
-    for ax, block in zip(axes, table.blocks, strict=False):
+    figure, panels = _table_axes(table, "pose", "accuracy in %")
+    for ax, block in panels:
         for row in block.rows:
             (line,) = ax.plot(table.transfers, row.mean, marker="o", label=row.method)
             if row.paper is not None:
                 ax.plot(table.transfers, row.paper, linestyle="--", color=line.get_color())
-        ax.set_title(block.preprocessing)
         ax.legend()
     return Drawing(figure, "Accuracy for poses ever farther from the frontal one; dashed: paper.")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from types import MappingProxyType
 
 import numpy as np
@@ -20,10 +20,10 @@ def _number(value: float | None, digits: int = 1, *, sign: bool = False) -> str:
     return f"{value:{'+' if sign else ''}.{digits}f}"
 
 
-def _marks(block: Block) -> np.ndarray:
-    """For each row and transfer, and for the average: 1 best, 2 second best, 0 neither.
+def _places(block: Block) -> np.ndarray:
+    """Place of each row, per transfer and on average: 1 best, 2 second best, 0 neither.
 
-    Rows of chosen parameters are left out: they had more to choose from.
+    Rows with selected parameters do not compete.
     """
     values = np.array(
         [
@@ -31,12 +31,12 @@ def _marks(block: Block) -> np.ndarray:
             for row in block.rows
         ]
     )
-    marks = np.zeros(values.shape, dtype=int)
+    places = np.zeros(values.shape, dtype=int)
     for column, entries in enumerate(values.T):
         known = np.unique(np.round(entries[~np.isnan(entries)], 1))[::-1]
-        for place, best in enumerate(known[:2], start=1):
-            marks[np.round(entries, 1) == best, column] = place
-    return marks
+        for rank, best in enumerate(known[:2], start=1):
+            places[np.round(entries, 1) == best, column] = rank
+    return places
 
 
 def _notes(table: Table, block: Block) -> str:
@@ -63,25 +63,25 @@ def to_markdown(table: Table) -> str:
     Parameters
     ----------
     table : Table
-        What was found.
+        The table.
 
     Returns
     -------
     str
-        A section a preprocessing, our row and the paper's beside each other.
+        One section per preprocessing, with the paper's row below ours.
     """
     lines = [f"# {table.plan.title}"]
     heads = ["method", "parameters", *table.transfers, "mean", "Δ", "rank", "p"]
     for block in table.blocks:
         lines += ["", f"## {block.preprocessing}", ""]
         lines += [f"| {' | '.join(heads)} |", "|---|---" + "|--:" * (len(heads) - 2) + "|"]
-        marks = _marks(block)
+        places = _places(block)
         for i, row in enumerate(block.rows):
             cells = [
-                _emphasis(f"{_number(mean)} ± {_number(std)}", mark)
-                for mean, std, mark in zip(row.mean, row.std, marks[i], strict=False)
+                _emphasis(f"{_number(mean)} ± {_number(std)}", place)
+                for mean, std, place in zip(row.mean, row.std, places[i], strict=False)
             ]
-            cells += [_emphasis(_number(row.average, 2), marks[i, -1])]
+            cells += [_emphasis(_number(row.average, 2), places[i, -1])]
             cells += [_number(row.difference, 2, sign=True), _number(block.ranks[i], 2)]
             cells += [_number(block.p_values[i], 3)]
             lines.append(f"| {row.method} | {row.selection} | {' | '.join(cells)} |")
@@ -93,8 +93,8 @@ def to_markdown(table: Table) -> str:
     return "\n".join(lines) + "\n"
 
 
-def _emphasis(text: str, mark: int) -> str:
-    return {1: f"**{text}**", 2: f"*{text}*"}.get(mark, text)
+def _emphasis(text: str, place: int) -> str:
+    return {1: f"**{text}**", 2: f"*{text}*"}.get(place, text)
 
 
 def to_latex(table: Table) -> str:
@@ -103,17 +103,17 @@ def to_latex(table: Table) -> str:
     Parameters
     ----------
     table : Table
-        What was found.
+        The table.
 
     Returns
     -------
     str
-        One ``tabular`` a preprocessing.
+        One ``tabular`` per preprocessing.
     """
     parts = []
     heads = [f"{each[0]}$\\rightarrow${each[1:]}" for each in table.transfers]
     for block in table.blocks:
-        marks = _marks(block)
+        places = _places(block)
         lines = [
             f"% {table.plan.title}, {block.preprocessing}",
             "\\begin{tabular}{l" + "r" * (len(heads) + 2) + "}",
@@ -125,8 +125,8 @@ def to_latex(table: Table) -> str:
             cells = [*(_number(each) for each in row.mean), _number(row.average, 2)]
             bold = {1: "\\textbf", 2: "\\textit"}
             cells = [
-                f"{bold[mark]}{{{cell}}}" if mark in bold else cell
-                for cell, mark in zip(cells, marks[i], strict=True)
+                f"{bold[place]}{{{cell}}}" if place in bold else cell
+                for cell, place in zip(cells, places[i], strict=True)
             ]
             cells.append(_number(row.difference, 2, sign=True))
             lines.append(" & ".join([row.method, *cells]).replace("–", "--") + " \\\\")
@@ -138,39 +138,47 @@ def to_latex(table: Table) -> str:
     return "\n\n".join(parts) + "\n"
 
 
-def to_csv(table: Table) -> str:
-    """Table as CSV, a line a method and transfer.
+def csv_lines(rows: Iterable[Iterable[object]]) -> str:
+    """Rows as CSV.
 
     Parameters
     ----------
-    table : Table
-        What was found.
+    rows : iterable of iterable
+        Entries, the header first.
 
     Returns
     -------
     str
-        With the numbers in full.
+        One line per row.
     """
     stream = io.StringIO()
-    writer = csv.writer(stream, lineterminator="\n")
-    writer.writerow(
+    csv.writer(stream, lineterminator="\n").writerows(rows)
+    return stream.getvalue()
+
+
+def to_csv(table: Table) -> str:
+    """Table as CSV, one line per method and transfer.
+
+    Parameters
+    ----------
+    table : Table
+        The table.
+
+    Returns
+    -------
+    str
+        Numbers in full precision.
+    """
+    lines = [
         ["preprocessing", "method", "parameters", "transfer", "mean", "std", "trials", "paper"]
-    )
+    ]
     for block in table.blocks:
         for row in block.rows:
             for i, transfer in enumerate(table.transfers):
-                writer.writerow(
-                    [
-                        block.preprocessing,
-                        row.method,
-                        row.selection,
-                        transfer,
-                        *(_full(each) for each in (row.mean[i], row.std[i])),
-                        row.n_trials,
-                        "" if row.paper is None else _full(row.paper[i]),
-                    ]
-                )
-    return stream.getvalue()
+                paper = "" if row.paper is None else _full(row.paper[i])
+                numbers = [_full(row.mean[i]), _full(row.std[i]), str(row.n_trials), paper]
+                lines.append([block.preprocessing, row.method, row.selection, transfer, *numbers])
+    return csv_lines(lines)
 
 
 def _full(value: float) -> str:
@@ -183,11 +191,11 @@ FORMATS: Mapping[str, Callable[[Table], str]] = MappingProxyType(
 """Formats by the name of the option."""
 
 SUFFIXES = MappingProxyType({"md": ".md", "csv": ".csv", "latex": ".tex"})
-"""Ends of the files' names."""
+"""File suffixes by format."""
 
 
 def best_rows(block: Block, n: int = 3) -> list[Row]:
-    """Rows of the highest average.
+    """Rows with the highest averages.
 
     Parameters
     ----------

@@ -12,8 +12,7 @@ from ilspace.estimators import ILSTransformer, ObjectiveSettings
 class LearnedBasis:
     """A subspace method whose source basis is the source projection of an ILS fit.
 
-    The benchmark's experiment ``subspaces`` asks whether that basis serves GFK and SA better than
-    principal axes do.
+    The benchmark's experiment ``subspaces`` compares that basis with principal axes for GFK and SA.
 
     Parameters
     ----------
@@ -28,17 +27,17 @@ class LearnedBasis:
         self.method = method
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """Estimators that it consists of.
+        """Parameters: the two estimators.
 
         Parameters
         ----------
         deep : bool, default=True
-            Accepted as scikit-learn's estimators do; there is nothing deeper.
+            Ignored; for compatibility with scikit-learn.
 
         Returns
         -------
         dict
-            What learns the basis, and the method.
+            Estimator of the basis, and the method.
         """
         basis = ILSTransformer(self.method.n_components, objective=ObjectiveSettings())
         return {"basis": basis, "method": self.method}
@@ -73,6 +72,6 @@ class LearnedBasis:
         Returns
         -------
         float
-            Share of rows that are given their class.
+            Fraction of rows classified correctly.
         """
         return self._method.score(X, y)

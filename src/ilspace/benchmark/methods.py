@@ -1,4 +1,4 @@
-"""Methods of a benchmark: made from their names, and described so that a change is noticed."""
+"""Methods of a benchmark: built from their names, and described by a digest."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from ilspace.ils import ObjectiveSettings
 from ilspace.selection import LabelFreeSearch
 
 NOT_PART_OF_METHOD = frozenset({"verbose", "callback", "n_jobs"})
-"""Parameters that leave the results as they are."""
+"""Parameters that do not change the results."""
 
 
 def make_estimator(name: str, parameters: dict[str, Any], seed: int | None) -> Any:
@@ -67,7 +67,7 @@ def make_estimator(name: str, parameters: dict[str, Any], seed: int | None) -> A
 
 
 def make_method(method: Method | Cell, seed: int | None, hidden: Any = None) -> Any:
-    """Make all that a cell fits: the estimator, within the search for its parameters if any.
+    """Make the estimator of a cell, within its parameter search if any.
 
     Parameters
     ----------
@@ -86,14 +86,14 @@ def make_method(method: Method | Cell, seed: int | None, hidden: Any = None) -> 
     estimator = make_estimator(method.estimator, dict(method.parameters), seed)
     if method.selection == "label-free":
         search = LabelFreeSearch(estimator, dict(method.grid), random_state=seed)
-        return search.set_params(criteria=list(search.choose_by))  # others decide nothing
+        return search.set_params(criteria=list(search.choose_by))  # the others would not be used
     if method.selection == "oracle":
         return OracleSearch(estimator, dict(method.grid), hidden)
     return estimator
 
 
 def describe_method(method: Method | Cell) -> dict[str, Any]:
-    """All that decides the results of a method on given rows and with a given seed.
+    """Description of all that determines the results of a method for given data and seed.
 
     Parameters
     ----------
@@ -106,14 +106,14 @@ def describe_method(method: Method | Cell) -> dict[str, Any]:
         Plain data for JSON: name of the class, revision and resolved parameters, defaults
         included; the same again for each estimator among the parameters. The revision is the sum
         of the attributes `_revision` of the class and its bases, so that raising any one counts.
-        Parameters that leave the results as they are, and the seed of a cell, are left out; a
-        `random_state` that the plan gives is not.
+        Parameters that do not change the results, and the seed of a cell, are left out; a
+        `random_state` given by the plan is not.
     """
     return _described(make_method(method, None))
 
 
 def method_digest(description: Mapping[str, Any]) -> str:
-    """Short name of a description.
+    """Digest of a description.
 
     Parameters
     ----------
@@ -131,12 +131,12 @@ def method_digest(description: Mapping[str, Any]) -> str:
 
 
 def check_digest(cell: Cell) -> None:
-    """Refuse a cell whose method is another one here than where its plan was read.
+    """Refuse a cell whose method differs from that of the plan.
 
     Parameters
     ----------
     cell : Cell
-        A cell that is about to run.
+        A cell to run.
     """
     here = method_digest(describe_method(cell))
     if here != cell.digest:
@@ -148,7 +148,7 @@ def check_digest(cell: Cell) -> None:
 
 
 def _described(value: Any) -> Any:
-    """A parameter's value as plain data.
+    """Value of a parameter as plain data.
 
     An integer and a float of the same value remain different, as they are to scikit-learn.
     """
@@ -159,11 +159,8 @@ def _described(value: Any) -> Any:
             if name not in NOT_PART_OF_METHOD and not (name == "random_state" and each is None)
         }
         revision = sum(vars(each).get("_revision", 0) for each in type(value).__mro__)
-        return {
-            "estimator": type(value).__name__,
-            "revision": revision,
-            "parameters": parameters,
-        }
+        name = type(value).__name__
+        return {"estimator": name, "revision": revision, "parameters": parameters}
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""The parameters that are best on the target: an upper bound, not a method."""
+"""Grid search on the target labels: an upper bound, not a method."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from sklearn.model_selection import ParameterGrid
 
 
 class OracleSearch:
-    """Try parameter settings, and keep the one with the highest accuracy on hidden target labels.
+    """Grid search by the accuracy on hidden target labels.
 
-    Nobody can do this who needs the labels. It says how much there is to gain by choosing.
+    Not available in practice: an upper bound of what model selection can gain.
 
     Parameters
     ----------
@@ -21,7 +21,7 @@ class OracleSearch:
     param_grid : dict
         Values to try.
     hidden : tuple of X, y
-        Target rows and their true labels; None where nothing is to be fitted.
+        Target rows and their true labels; None if it is never fitted.
     """
 
     _revision: ClassVar[int] = 1
@@ -35,12 +35,12 @@ class OracleSearch:
         self.estimator, self.param_grid, self.hidden = estimator, param_grid, hidden
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """What is tried.
+        """Parameters: the estimator and the grid.
 
         Parameters
         ----------
         deep : bool, default=True
-            Accepted as scikit-learn's estimators do; there is nothing deeper.
+            Ignored; for compatibility with scikit-learn.
 
         Returns
         -------
@@ -50,7 +50,7 @@ class OracleSearch:
         return {"estimator": self.estimator, "param_grid": self.param_grid}
 
     def fit(self, *given: Any) -> OracleSearch:
-        """Fit all settings, keep the best.
+        """Fit all settings, and keep the best.
 
         Parameters
         ----------
@@ -73,7 +73,7 @@ class OracleSearch:
         return self
 
     def score(self, X, y) -> float:
-        """Accuracy of the setting that was kept.
+        """Accuracy of the best setting.
 
         Parameters
         ----------

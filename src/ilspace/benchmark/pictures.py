@@ -17,7 +17,7 @@ from sklearn.decomposition import PCA
 
 from ilspace.benchmark.digits_demo import Illustration, Latent, Trace
 
-# Ten colours that people with colour-blindness can tell apart: Petroff, arXiv:2107.02270.
+# Ten colours for readers with colour-blindness: Petroff, arXiv:2107.02270.
 _COLOURS = (
     "#3f90da",
     "#ffa90e",
@@ -36,10 +36,10 @@ _DPI = 110
 
 
 def latent_picture(illustrations: Sequence[Illustration], title: str) -> bytes:
-    """Draw latent spaces before and after the optimization, one line of panels an experiment.
+    """Draw latent spaces before and after the optimization, one row of panels per experiment.
 
     A panel shows its rows along the two leading principal axes of the source's class means, where
-    the classes are most apart. Classes have colours; the mean of each class is marked by its
+    the classes are best separated. Classes have colours; the mean of each class is marked by its
     label, of the source in a disc and of the target in a square, and a line joins the two.
 
     Parameters
@@ -47,7 +47,7 @@ def latent_picture(illustrations: Sequence[Illustration], title: str) -> bytes:
     illustrations : sequence of Illustration
         What to draw, of ten classes at most.
     title : str
-        What is above all panels.
+        Title of the figure.
 
     Returns
     -------
@@ -89,7 +89,7 @@ def _draw_latent(axes: Axes, latent: Latent, title: str) -> None:
     pca.fit([latent.source[latent.source_labels == label].mean(axis=0) for label in classes])
     source, target = pca.transform(latent.source), pca.transform(latent.target)
     means = []
-    for label, colour in zip(np.unique(latent.source_labels), _COLOURS, strict=False):
+    for label, colour in zip(classes, _COLOURS, strict=False):
         of_source, of_target = latent.source_labels == label, latent.target_labels == label
         kept = of_target & (np.arange(len(target)) < _MOST_ROWS)
         axes.scatter(*source[of_source].T, s=16, color=colour, alpha=0.55, linewidths=0)
@@ -117,27 +117,19 @@ def _draw_latent(axes: Axes, latent: Latent, title: str) -> None:
 
 
 def _draw_mean(axes: Axes, at: np.ndarray, label: object, *, face, edge, shape: str) -> None:
-    axes.text(
-        float(at[0]),
-        float(at[1]),
-        str(label),
-        ha="center",
-        va="center",
-        fontsize=10,
-        fontweight="bold",
-        color="black",
-        zorder=5,
-        bbox={"boxstyle": f"{shape},pad=0.18", "facecolor": face, "edgecolor": edge, "lw": 1.8},
-    )
+    box = {"boxstyle": f"{shape},pad=0.18", "facecolor": face, "edgecolor": edge, "lw": 1.8}
+    style = {"fontsize": 10, "fontweight": "bold", "color": "black", "zorder": 5}
+    x, y = map(float, at)
+    axes.text(x, y, str(label), ha="center", va="center", bbox=box, **style)
 
 
 def convergence_picture(traces: Sequence[Trace]) -> bytes:
-    """Draw the objective against the iterations, one panel an experiment, one line a trial.
+    """Draw the objective against the iterations, one panel per experiment, one line per trial.
 
     Parameters
     ----------
     traces : sequence of Trace
-        How the optimizations went.
+        Histories of the optimizations.
 
     Returns
     -------
@@ -163,7 +155,7 @@ def convergence_picture(traces: Sequence[Trace]) -> bytes:
     for axes in panels[len(experiments) :]:
         axes.set_axis_off()
     figure.suptitle(
-        "Convergence: one line a trial, a dot where it stopped", fontsize=14, color=_INK
+        "Convergence: one line per trial, a dot where it stopped", fontsize=14, color=_INK
     )
     return _png(figure)
 

@@ -7,6 +7,7 @@ import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib import resources
+from itertools import product
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -22,15 +23,15 @@ SETTINGS = ("unsupervised", "semi-supervised")
 
 
 class PlanError(ValueError):
-    """A plan that cannot be carried out, and what to change."""
+    """An invalid plan."""
 
 
 _AS_SPELLED = frozenset({"estimator", "parameters", "selection", "grid"})
-"""What a cell says of its method as the plan spells it; the digest holds what it amounts to."""
+"""Entries of a cell that repeat the plan's spelling; the digest covers their meaning."""
 
 
 def cell_key(cell: Mapping[str, Any]) -> str:
-    """What tells a cell from all others, as text.
+    """Unique key of a cell, as a string.
 
     Parameters
     ----------
@@ -48,7 +49,7 @@ def cell_key(cell: Mapping[str, Any]) -> str:
 
 
 def cell_place(cell: Mapping[str, Any]) -> str:
-    """Place of a cell in its table, as text: its key without the digest.
+    """Place of a cell in its table, as a string: its key without the digest.
 
     Parameters
     ----------
@@ -65,29 +66,29 @@ def cell_place(cell: Mapping[str, Any]) -> str:
 
 @dataclass(frozen=True)
 class Cell:
-    """One fit and its score: the smallest piece of a benchmark.
+    """One fit and its score: the unit of a benchmark.
 
     Attributes
     ----------
     dataset, features, preprocessing, setting : str
-        What is adapted, and how.
+        Data and setting.
     source, target : str
         The transfer.
     trial : int
-        Which of the protocol's draws, from 0.
+        Index of the split, from 0.
     method : str
         Name of the method's row.
     estimator : str
         Name of its class.
     digest : str
-        What the method amounts to, with all defaults and its revision, in 16 hexadecimal digits;
+        Digest of the method with all defaults and its revision, 16 hexadecimal digits;
         see :func:`~ilspace.benchmark.methods.method_digest`.
     parameters : mapping
-        Parameters of the class that the plan spells.
+        Parameters given by the plan.
     selection : str
         How they were chosen, one of `SELECTIONS`.
     grid : mapping
-        Values of parameters to choose from; nothing where they are fixed.
+        Parameter grid; empty where they are fixed.
     """
 
     dataset: str
@@ -114,7 +115,7 @@ class Cell:
 
     @property
     def key(self) -> str:
-        """What tells this cell from all others, as text."""
+        """Unique key, as a string."""
         return cell_key(self.as_dict())
 
 
@@ -125,7 +126,7 @@ class Method:
     Attributes
     ----------
     name : str
-        What the row is called.
+        Name of the row.
     estimator : str
         Name of a class of `ilspace` or `ilspace.baselines`.
     parameters : mapping
@@ -133,11 +134,11 @@ class Method:
     selection : str
         How they were chosen, one of `SELECTIONS`.
     paper : str
-        The paper's row to put beside; by default the row of the same name.
+        The paper's row to compare with; by default the row of the same name.
     grid : mapping
-        Values of parameters to choose from, where they are not fixed.
+        Parameter grid, where they are not fixed.
     trials : int
-        Most trials of this row, should it cost too much for all; 0 for all.
+        Maximum number of trials of this row; 0 for all.
     """
 
     name: str
@@ -156,19 +157,19 @@ class Plan:
     Attributes
     ----------
     name, title : str
-        What the experiment is called, and about.
+        Name and title of the experiment.
     dataset, features, setting : str
-        What is adapted, and how.
+        Data and setting.
     preprocessing : tuple of str
         Preprocessings; each makes a block of the table.
     trials : int
-        Draws of the protocol.
+        Number of trials.
     transfers : tuple of (str, str)
         Source and target letters.
     methods : tuple of Method
         The rows.
     paper : str
-        The paper's table to put beside, or nothing.
+        The paper's table to compare with, or empty.
     columns : mapping
         Names of the transfers in tables, where they are not the letters side by side.
     """
@@ -201,7 +202,7 @@ class Plan:
         return self.columns.get((source, target), source + target)
 
     def cells(self) -> Iterable[Cell]:
-        """All cells, those that share their data side by side.
+        """All cells, grouped by their data.
 
         Yields
         ------
@@ -217,27 +218,13 @@ class Plan:
         from ilspace.benchmark.methods import describe_method, method_digest
 
         digests = [method_digest(describe_method(method)) for method in self.methods]
-        for preprocessing in self.preprocessing:
-            for source, target in self.transfers:
-                for trial in range(self.trials):
-                    for method, digest in zip(self.methods, digests, strict=True):
-                        if method.trials and trial >= method.trials:
-                            continue
-                        yield Cell(
-                            self.dataset,
-                            self.features,
-                            preprocessing,
-                            self.setting,
-                            source,
-                            target,
-                            trial,
-                            method.name,
-                            method.estimator,
-                            digest,
-                            method.parameters,
-                            method.selection,
-                            method.grid,
-                        )
+        trials = range(self.trials)
+        for preprocessing, transfer, trial in product(self.preprocessing, self.transfers, trials):
+            data = (self.dataset, self.features, preprocessing, self.setting, *transfer, trial)
+            for method, digest in zip(self.methods, digests, strict=True):
+                if not method.trials or trial < method.trials:
+                    spelled = (method.parameters, method.selection, method.grid)
+                    yield Cell(*data, method.name, method.estimator, digest, *spelled)
 
     def narrowed(
         self,
@@ -246,21 +233,21 @@ class Plan:
         methods: Sequence[str] = (),
         transfers: Sequence[str] = (),
     ) -> Plan:
-        """A part of the plan.
+        """A subset of the plan.
 
         Parameters
         ----------
         trials : int, optional
             Only the first trials.
         methods : sequence of str
-            Only these rows, whatever the case of the letters; all by default.
+            Only these rows, case-insensitive; all by default.
         transfers : sequence of str
             Only these, such as ``"AW"``; all by default.
 
         Returns
         -------
         Plan
-            The part.
+            The subset.
         """
         by_name = {method.name.lower(): method for method in self.methods}
         by_letters = {self.column(*each).upper(): each for each in self.transfers}
@@ -323,7 +310,7 @@ def parse_plan(name: str, text: str) -> Plan:
     Parameters
     ----------
     name : str
-        What to call it.
+        Its name.
     text : str
         The file's content.
 
@@ -377,16 +364,7 @@ def parse_plan(name: str, text: str) -> Plan:
             f"The plan {name} must name each of its {len(transfers)} transfers in columns, but has "
             f"{len(columns)} names."
         )
-    return Plan(
-        name=name,
-        title=raw.get("title", name),
-        dataset=raw["dataset"],
-        features=raw["features"],
-        setting=raw["setting"],
-        preprocessing=tuple(raw["preprocessing"]),
-        trials=raw["trials"],
-        transfers=tuple(transfers),
-        columns=dict(zip(transfers, columns, strict=False)),
-        methods=tuple(methods),
-        paper=raw.get("paper", ""),
-    )
+    plain: dict[str, Any] = {"title": name} | {key: raw[key] for key in known & set(raw)}
+    plain["preprocessing"] = tuple(raw["preprocessing"])
+    named = dict(zip(transfers, columns, strict=False))
+    return Plan(name, **plain, transfers=tuple(transfers), columns=named, methods=tuple(methods))

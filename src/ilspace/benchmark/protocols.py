@@ -1,4 +1,4 @@
-"""Who is labelled, who is not, who is tested: the two protocols of Office+Caltech10."""
+"""Splits of the unsupervised and the semi-supervised protocol of Office+Caltech10."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,28 +10,15 @@ import scipy.io
 from ilspace.datasets.office_caltech import locate_split
 
 #: The twelve transfers (source, target) in the order of the paper's columns.
-TRANSFERS = (
-    ("A", "W"),
-    ("A", "D"),
-    ("A", "C"),
-    ("W", "A"),
-    ("W", "D"),
-    ("W", "C"),
-    ("D", "A"),
-    ("D", "W"),
-    ("D", "C"),
-    ("C", "A"),
-    ("C", "W"),
-    ("C", "D"),
-)
+TRANSFERS = tuple((source, target) for source in "AWDC" for target in "AWDC" if source != target)
 
-#: Labelled source rows a class in the unsupervised protocol, by source domain.
+#: Labelled source rows per class in the unsupervised protocol, by source domain.
 PER_CLASS = {"A": 20, "C": 20, "D": 8, "W": 8}
 
 
 @dataclass(frozen=True, eq=False)
 class Split:
-    """Rows that play a part in one trial; indices count from 0.
+    """Row indices of one trial, from 0.
 
     Attributes
     ----------
@@ -46,6 +33,32 @@ class Split:
     source: np.ndarray
     labelled: np.ndarray
     test: np.ndarray
+
+
+def first_of_each_class(order: np.ndarray, labels: np.ndarray, per_class: int) -> np.ndarray:
+    """Take the first rows of each class.
+
+    Parameters
+    ----------
+    order : int array of shape (n,)
+        Rows in the order in which to take them.
+    labels : array of shape (n,)
+        Labels of the rows.
+    per_class : int
+        Number of rows per class.
+
+    Returns
+    -------
+    int array of shape (n_classes * per_class,)
+        Rows, by class.
+    """
+    classes, counts = np.unique(labels, return_counts=True)
+    if counts.min() < per_class:
+        raise ValueError(
+            f"Every class must have at least {per_class} rows, but class "
+            f"{classes[counts.argmin()]} has {counts.min()}: draw fewer per class."
+        )
+    return np.concatenate([order[labels[order] == label][:per_class] for label in classes])
 
 
 def gong_split(
@@ -65,7 +78,7 @@ def gong_split(
     y_source : array-like of shape (n_source,)
         Labels of the source.
     y_target : array-like of shape (n_target,)
-        Labels of the target; only their number counts.
+        Labels of the target; only their number is used.
     per_class : int
         Rows drawn from each class of the source.
     seed : int or sequence of int
@@ -85,18 +98,9 @@ def gong_split(
     labels = np.asarray(y_source)
     if per_class < 1:
         raise ValueError(f"per_class must be at least 1, got {per_class}")
-    classes, counts = np.unique(labels, return_counts=True)
-    for label, count in zip(classes, counts, strict=True):
-        if count < per_class:
-            raise ValueError(
-                f"Every source class must have at least per_class = {per_class} rows, "
-                f"but class {label} has {count}: lower per_class"
-            )
     # Generator.choice may change between versions of NumPy; a key for each row will not.
     keys = np.random.Generator(np.random.PCG64(seed)).random(len(labels))
-    by_key = np.argsort(keys, kind="stable")
-    drawn = [by_key[labels[by_key] == label][:per_class] for label in classes]
-    rows = np.sort(np.concatenate(drawn))
+    rows = np.sort(first_of_each_class(np.argsort(keys, kind="stable"), labels, per_class))
     return Split(rows, np.empty(0, dtype=np.intp), np.arange(len(np.asarray(y_target))))
 
 
@@ -117,14 +121,14 @@ def gong_splits(
     y_source : array-like of shape (n_source,)
         Labels of the source.
     y_target : array-like of shape (n_target,)
-        Labels of the target; only their number counts.
+        Labels of the target; only their number is used.
     n_trials : int, default=20
         Trials; the first ones are the same whatever their number.
 
     Returns
     -------
     splits : tuple of Split
-        20 source rows a class when the source is A or C, 8 when it is D or W. Trial ``i`` of
+        20 source rows per class when the source is A or C, 8 when it is D or W. Trial ``i`` of
         transfer ``k`` has the seed ``(k, i)``.
 
     Raises
@@ -155,16 +159,16 @@ def hoffman_splits(source: str, target: str) -> tuple[Split, ...]:
     Returns
     -------
     splits : tuple of Split
-        20 source rows a class when the source is A, 8 otherwise; 3 labelled target rows a
-        class; all other target rows as test. Rows count those of
-        :func:`ilspace.datasets.load_office_caltech`, in the order of the files.
+        20 source rows per class when the source is A, 8 otherwise; 3 labelled target rows per
+        class; all other target rows as test. Indices into the rows of
+        :func:`ilspace.datasets.load_office_caltech`.
 
     Raises
     ------
     ValueError
         When there is no such transfer.
     DataMissing, DataCorrupt
-        When the file of the splits is not to be found, or is not the published one.
+        When the file of the splits is missing, or is not the published one.
     """
     content = scipy.io.loadmat(locate_split(source, target), simplify_cells=True)
     train, test = content["train"], content["test"]

@@ -1,4 +1,4 @@
-"""One self-contained page with all that the benchmark found."""
+"""Self-contained HTML report of the benchmark."""
 
 from __future__ import annotations
 
@@ -150,7 +150,7 @@ def _how(table: Table, records: list[dict[str, Any]]) -> str:
         "<details><summary>How these numbers were made</summary>"
         f"<p>Command: <code>ilspace bench run {escaped(plan.name)}</code>. Data: "
         f"{escaped(plan.dataset)}, {escaped(plan.features)}, {escaped(plan.setting)}. "
-        f"{len(records)} records, {failed} failed, {unsettled} with a warning of convergence, "
+        f"{len(records)} records, {failed} failed, {unsettled} with a convergence warning, "
         f"{seconds:.0f} s of fitting.{outdated}</p><ul>{methods}</ul><p>Versions:</p>"
         f"<ul>{listed}</ul>"
         "</details>"
@@ -180,9 +180,7 @@ def _latent_space(cell: Cell) -> Section:
                 marker={
                     "symbol": symbol,
                     "size": 6,
-                    "color": np.unique(truth[0], return_inverse=True)[1].tolist()
-                    if name == "source"
-                    else np.searchsorted(np.unique(truth[0]), labels).tolist(),
+                    "color": np.searchsorted(np.unique(y), labels).tolist(),
                     "colorscale": "Turbo",
                 },
                 text=[f"{name}, class {label}" for label in labels],

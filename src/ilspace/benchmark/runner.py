@@ -17,7 +17,7 @@ from ilspace.dask import cluster
 
 
 def _run_alone(cell: Cell) -> dict[str, Any]:
-    """Run a cell in one thread: the cells themselves fill the cores."""
+    """Run a cell in one thread: cells run in parallel."""
     with one_thread():
         return run_cell(cell)
 
@@ -62,7 +62,7 @@ def run_cells(
     """
     finished = store.finished()
     todo = [cell for cell in cells if cell.key not in finished]
-    # what would fail in every cell alike is better said before the first
+    # report errors common to all cells before the first runs
     for cell in {(cell.digest, cell.preprocessing): cell for cell in todo}.values():
         check_cell(cell)
     described = store.methods()

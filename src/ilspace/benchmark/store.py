@@ -1,4 +1,4 @@
-"""Finished cells, one line of JSON each, never rewritten."""
+"""Append-only store of finished cells, as JSON lines."""
 
 from __future__ import annotations
 
@@ -18,21 +18,20 @@ class Store:
     A line is a record, ``{"cell": ..., "accuracy": ..., ...}``, or describes the method of the
     cells with some digest, ``{"digest": ..., "method": ...}``, once for all of them.
 
-    A line is written with one system call and is on the disk before the call returns, so a process
-    that is killed loses no record that it finished. A line that was cut short by a crash of the
-    machine is skipped, and the next one begins on a line of its own.
+    Each line is written by one system call and synchronised to disk, so a killed process loses no
+    finished record. A line truncated by a crash is skipped, and the next record starts a new line.
 
     Parameters
     ----------
     path : Path
-        The file; its folder is made when the first line comes.
+        The file; its folder is created with the first record.
     """
 
     def __init__(self, path: Path) -> None:
         self.path = path
 
     def records(self) -> Iterator[dict[str, Any]]:
-        """Read the records, in the order in which they came.
+        """Read the records, in the order of writing.
 
         Yields
         ------
@@ -58,7 +57,7 @@ class Store:
         }
 
     def finished(self) -> set[str]:
-        """Keys of the cells that have a result; those that failed are to be tried again."""
+        """Keys of the cells that have a result; failed cells are run again."""
         return {
             cell_key(record["cell"]) for record in self.records() if record.get("error") is None
         }
@@ -81,8 +80,7 @@ class Store:
         digest : str
             Digest of the description.
         method : dict
-            The description. Whether the store has it already is not checked: two processes may
-            write it, which does no harm.
+            The description. Duplicates, such as by two processes, are harmless.
         """
         self._write({"digest": digest, "method": method})
 
@@ -118,7 +116,7 @@ class Store:
 
 @dataclass(frozen=True)
 class Results:
-    """What a store holds of the cells of a plan.
+    """Results of the cells of a plan.
 
     Attributes
     ----------
@@ -126,7 +124,7 @@ class Results:
         The last record of each cell that has one, by the cell's key, in the order of the cells.
     n_outdated : int
         Cells without a record whose place in the table has results of other parameters or of
-        another revision of the method. They are left out of tables, and computed anew by a run.
+        another revision of the method. Tables leave them out; a run computes them again.
     """
 
     records: Mapping[str, dict[str, Any]]
@@ -134,7 +132,7 @@ class Results:
 
 
 def find_results(cells: Iterable[Cell], records: Iterable[dict[str, Any]]) -> Results:
-    """Sort out the records that belong to cells.
+    """Select the records of given cells.
 
     Parameters
     ----------
@@ -165,7 +163,7 @@ def find_results(cells: Iterable[Cell], records: Iterable[dict[str, Any]]) -> Re
 
 
 def outdated_sentence(n_outdated: int, what: str) -> str:
-    """Say why results do not count.
+    """Message about outdated results.
 
     Parameters
     ----------

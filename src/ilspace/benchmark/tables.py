@@ -17,7 +17,7 @@ from ilspace.benchmark.store import find_results
 
 @dataclass(frozen=True)
 class Row:
-    """One method in one block.
+    """Results of one method in one block.
 
     Attributes
     ----------
@@ -26,9 +26,9 @@ class Row:
     mean, std : ndarray of shape (n_transfers,)
         Over the trials, in %; NaN where there is no result. The deviation is the sample's.
     n_trials : int
-        Fewest trials of a transfer.
+        Minimum number of trials over the transfers.
     paper : ndarray of shape (n_transfers,) or None
-        What the paper prints.
+        Results in the paper.
     """
 
     method: str
@@ -45,7 +45,7 @@ class Row:
 
     @property
     def difference(self) -> float | None:
-        """Points that the average is above the paper's."""
+        """Difference of the average to the paper's, in points."""
         return None if self.paper is None else self.average - float(np.mean(self.paper))
 
 
@@ -61,13 +61,13 @@ class Block:
         The methods, in the plan's order.
     ranks : ndarray of shape (n_rows,)
         Mean rank over the transfers, 1 for the best, among the rows of fixed parameters; NaN for
-        others, which had more to choose from.
+        others.
     p_values : tuple of float or None
         Wilcoxon's signed-rank test of each row against the reference over the transfers; None
         for the reference itself, for rows of chosen parameters, and where there are too few
         transfers.
     critical_difference : float
-        Mean ranks that differ by less are not told apart, by Nemenyi's test at 5 %.
+        Difference of mean ranks significant at 5 % by Nemenyi's test.
     """
 
     preprocessing: str
@@ -79,7 +79,7 @@ class Block:
 
 @dataclass(frozen=True)
 class Table:
-    """What a plan found.
+    """Results of a plan.
 
     Attributes
     ----------
@@ -88,7 +88,7 @@ class Table:
     transfers : tuple of str
         Columns.
     blocks : tuple of Block
-        One a preprocessing.
+        One per preprocessing.
     reference : str
         The method that the others are tested against.
     n_failed : int
@@ -112,7 +112,7 @@ def paper_table(name: str) -> dict[str, dict[str, float]]:
     Parameters
     ----------
     name : str
-        Its name in ``paper.toml``; nothing for no table.
+        Its name in ``paper.toml``; empty for no table.
 
     Returns
     -------
@@ -185,16 +185,16 @@ def make_table(plan: Plan, records: Iterable[dict[str, Any]], reference: str = "
 
 
 def why_empty(table: Table, store: str, command: str) -> str:
-    """Say why a table has no row, and what to do.
+    """Message for an empty table: the reason and the remedy.
 
     Parameters
     ----------
     table : Table
         A table without blocks.
     store : str
-        What to call its store.
+        Name of its store.
     command : str
-        What runs the experiment.
+        Command that runs the experiment.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Where data files are, and whether they are the right ones. Nothing here downloads."""
+"""Locate data files and verify their checksums. Nothing here downloads."""
 
 import hashlib
 import os
@@ -7,11 +7,11 @@ from typing import NamedTuple
 
 
 class DataMissing(FileNotFoundError):  # noqa: N818 - reads as the fact it reports
-    """A data file is in none of the places that are searched."""
+    """A data file is in none of the search folders."""
 
 
 class DataCorrupt(ValueError):  # noqa: N818 - as above
-    """A data file was found, and its content is not what was published."""
+    """A data file was found, but its checksum is not the published one."""
 
 
 class PublicCopy(NamedTuple):
@@ -37,7 +37,7 @@ class PublicCopy(NamedTuple):
         return f"https://raw.githubusercontent.com/{self.repository}/{self.commit}/{self.path}"
 
     def __str__(self) -> str:
-        """Say where the copy is, for a message."""
+        """Location of the copy, for messages."""
         return f"GitHub {self.repository}, commit {self.commit}, folder {self.path}"
 
 

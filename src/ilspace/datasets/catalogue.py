@@ -1,4 +1,4 @@
-"""The data sets that loaders know: where their files are, and how to get them."""
+"""Catalogue of the data sets: their files, and how to download them."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class DataSet:
     Attributes
     ----------
     name : str
-        What it is called.
+        Its name.
     about : str
-        What it holds, in a line.
+        One-line description.
     files : mapping of str to str
         Path below a data root, and checksum.
     """
@@ -43,7 +43,7 @@ class DataSet:
         return next(iter(self.files)).split("/")[0]
 
     def located(self) -> list[Path]:
-        """Find all files, and check their content.
+        """Locate all files, and verify their checksums.
 
         Returns
         -------
@@ -53,7 +53,7 @@ class DataSet:
         return [locate(path, sha256) for path, sha256 in self.files.items()]
 
     def state(self) -> str:
-        """Say whether the files are there: ``"here"``, ``"missing"`` or ``"corrupt"``.
+        """State of the files: ``"here"``, ``"missing"`` or ``"corrupt"``.
 
         Returns
         -------
@@ -81,7 +81,7 @@ DATA_SETS = MappingProxyType(
 
 
 def find_data_set(name: str) -> DataSet:
-    """Look a data set up.
+    """Look up a data set by name.
 
     Parameters
     ----------
@@ -104,10 +104,10 @@ def fetch(
     mirror: str | None = None,
     progress: Callable[[str], object] = lambda path: None,
 ) -> list[Path]:
-    """Download the files of a data set that are not here yet.
+    """Download the missing files of a data set.
 
-    They go to the last of :func:`search_roots`, the cache, each in one move once it is whole and
-    its checksum is right.
+    They go to the last of :func:`search_roots`, the cache, each moved there once its checksum
+    is verified.
 
     Parameters
     ----------
@@ -149,7 +149,7 @@ def fetch(
             pooch.retrieve(
                 url, f"sha256:{sha256}", file_name, str(cache / folder), downloader=quiet
             )
-        except ValueError:  # pooch says so where the checksum is another
+        except ValueError:  # pooch's error for a wrong checksum
             raise DataCorrupt(
                 f"{url} must have sha256 {sha256}, but has another: the copy has changed; nothing "
                 "was kept."

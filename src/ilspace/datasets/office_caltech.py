@@ -5,10 +5,10 @@ from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
-import scipy.io
 
 from ilspace.datasets._files import locate
 from ilspace.datasets.domain import Domain
+from ilspace.datasets.folders import READERS
 
 #: The four domains: letter in tables, and name.
 DOMAIN_NAMES = {"A": "amazon", "C": "caltech", "D": "dslr", "W": "webcam"}
@@ -56,7 +56,6 @@ SHA256 = {
 
 class _Features(NamedTuple):
     path: Callable[[str], str]  # name of the domain -> path below a data root
-    key: str  # name of the feature matrix inside the file
     dtype: type[np.floating]
     about: str
 
@@ -68,25 +67,21 @@ def _caltech10(name: str, spelling: str) -> str:
 _FEATURES = {
     "surf": _Features(
         lambda name: f"office_caltech_surf/{_caltech10(name, 'Caltech10')}_SURF_L10.mat",
-        "fts",
         np.float64,
         "SURF bag-of-words counts, GFK release of Gong et al. (2012)",
     ),
     "decaf6": _Features(
         lambda name: f"office_caltech_decaf6/{name}.mat",
-        "feas",
         np.float32,
         "original DeCAF6 activations",
     ),
     "deep": _Features(
         lambda name: f"office_caltech_deep/{_caltech10(name, 'caltech10')}_block10.npz",
-        "fts",
         np.float32,
         "block 10 of EfficientNet-Lite0 (ImageNet weights), 112 channels pooled to 6x6",
     ),
     "effnet": _Features(
         lambda name: f"office_caltech_effnet/{_caltech10(name, 'caltech10')}_final.npz",
-        "fts",
         np.float32,
         "final pooled features of EfficientNet-Lite0 (ImageNet weights)",
     ),
@@ -119,7 +114,7 @@ def load_office_caltech(features: str = "surf") -> dict[str, Domain]:
     ValueError
         When `features` is not one of the known kinds.
     DataMissing, DataCorrupt
-        When a file is not to be found, or is not the published one.
+        When a file is missing, or is not the published one.
     """
     if features not in _FEATURES:
         raise ValueError(f"features must be one of {', '.join(_FEATURES)}, got {features!r}")
@@ -144,7 +139,7 @@ def locate_split(source: str, target: str) -> Path:
     ValueError
         When there is no such transfer.
     DataMissing, DataCorrupt
-        When the file is not to be found, or is not the published one.
+        When the file is missing, or is not the published one.
     """
     sha256 = SHA256["splits"].get(source + target)
     if sha256 is None:
@@ -179,14 +174,6 @@ def published_files() -> dict[str, dict[str, str]]:
 def _load(features: str, letter: str) -> Domain:
     kind = _FEATURES[features]
     path = locate(kind.path(DOMAIN_NAMES[letter]), SHA256[features][letter])
-    X, y = _read(path, kind.key)
+    X, y = READERS[path.suffix](path, "label")
     provenance = f"Office+Caltech10, {DOMAIN_NAMES[letter]}: {kind.about}"
-    return Domain(letter, X.astype(kind.dtype), y.ravel().astype(np.int64), provenance)
-
-
-def _read(path: Path, key: str) -> tuple[np.ndarray, np.ndarray]:
-    if path.suffix == ".mat":
-        content = scipy.io.loadmat(path)
-        return content[key], content["labels"]
-    with np.load(path) as content:
-        return content[key], content["labels"]
+    return Domain(letter, X.astype(kind.dtype), y.astype(np.int64), provenance)

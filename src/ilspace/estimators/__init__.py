@@ -1,4 +1,4 @@
-"""Level 3: the surface of scikit-learn: check, call the method, store."""
+"""The surface of scikit-learn: check, call the method, store."""
 
 from ilspace.estimators.classifier import ILSClassifier
 from ilspace.estimators.persistence import load, loadable

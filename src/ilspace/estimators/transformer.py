@@ -18,8 +18,8 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ilspace._typing import Array
-from ilspace.backend import as_generator, refuse_dask
-from ilspace.dask import DaskDomains, refuse_in_one_place
+from ilspace.backend import as_generator, is_dask, refuse_dask
+from ilspace.dask import refuse_in_one_place
 from ilspace.domains import Domains, check_domain
 from ilspace.estimators.base import DomainAdapter, Position, latent_distance, latent_of
 from ilspace.estimators.batches import first_batch, next_batch
@@ -299,11 +299,11 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         # a fit that fails half-way must not leave a model made of two
         self.__dict__.pop("solution_", None)
         self.__dict__.pop("_online", None)
+        if is_dask(X) or is_dask(Xt):
+            self._check_supported_on_workers()  # before a pass over the rows
         domains = self._check_domains(
             X, y, Xt, yt, sample_domain=sample_domain, sample_weight=sample_weight
         )
-        if isinstance(domains, DaskDomains):
-            self._check_supported_on_workers()
         ils = fit_ils(domains, random_state=self.random_state, **self._method())
         self._store(ils, domains)
         self.solution_ = ils.solution  # the last, as it tells a finished fit
@@ -396,21 +396,12 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
 
     def _check_supported_on_workers(self) -> None:
         """Refuse settings that need all rows in one place."""
-        pairs = (self.objective or ObjectiveSettings()).pairs
-        refused = {
-            'pairs="sampled"': (pairs == "sampled", 'use pairs="all"'),
-            'init="pls"': (
-                isinstance(self.init, str) and self.init == "pls",
-                'use init="target-pca"',
-            ),
-            f'solver="{self.solver}"': (
-                self.solver in STOCHASTIC_SOLVERS,
-                'use solver="conjugate-gradient"',
-            ),
-        }
-        for name, (met, remedy) in refused.items():
-            if met:
-                refuse_in_one_place(name, remedy)
+        if self.objective is not None and self.objective.pairs == "sampled":
+            refuse_in_one_place('pairs="sampled"', 'use pairs="all"')
+        if isinstance(self.init, str) and self.init == "pls":
+            refuse_in_one_place('init="pls"', 'use init="target-pca"')
+        if self.solver in STOCHASTIC_SOLVERS:
+            refuse_in_one_place(f'solver="{self.solver}"', 'use solver="conjugate-gradient"')
 
     def _store(self, ils: ILSMap, domains: Domains, *, columns: bool = True) -> None:
         """Keep what was learned, but for `solution_`."""

@@ -109,14 +109,14 @@ def fit_ils(
 def solve_ils(
     domains: Domains,
     *,
-    n_components: int | None,
-    objective: ObjectiveSettings | None,
-    init: Any,
-    solver: str,
-    batch_size: int,
-    max_iter: int,
-    tol: float,
     rng: np.random.Generator,
+    n_components: int | None = None,
+    objective: ObjectiveSettings | None = None,
+    init: Any = "auto",
+    solver: str = "conjugate-gradient",
+    batch_size: int = 512,
+    max_iter: int = 200,
+    tol: float = 1e-3,
     verbose: int = 0,
     callback: Callable[[int, Iterate], object] | None = None,
     name: str = "fit_ils",
@@ -126,10 +126,12 @@ def solve_ils(
 
     Parameters
     ----------
-    domains, n_components, objective, init, solver, batch_size, max_iter, tol : object
-        As for :func:`fit_ils`.
+    domains : Domains
+        From :func:`~ilspace.domains.check_domains`.
     rng : Generator
         Source of randomness.
+    n_components, objective, init, solver, batch_size, max_iter, tol : object
+        As for :func:`fit_ils`.
     verbose, callback, name : object
         As for :func:`fit_ils`.
     carry : callable, optional

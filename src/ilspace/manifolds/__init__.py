@@ -1,4 +1,4 @@
-"""Level 1: geometry, independent of any loss."""
+"""Geometry, independent of any loss."""
 
 from ilspace.manifolds.euclidean import Euclidean
 from ilspace.manifolds.product import Product

@@ -1,4 +1,4 @@
-"""Level 1: losses with closed-form Euclidean gradients, independent of any manifold."""
+"""Losses with closed-form Euclidean gradients, independent of any manifold."""
 
 from ilspace.objective.ils import DomainData, ILSObjective
 from ilspace.objective.terms import (

@@ -1,4 +1,4 @@
-"""Level 2: one loop for all methods, on the Manifold protocol; no manifold or loss is imported."""
+"""One loop for all methods, on the Manifold protocol; no manifold or loss is imported."""
 
 from ilspace.optimizers.alternating import alternate
 from ilspace.optimizers.line_search import (

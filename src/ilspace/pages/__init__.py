@@ -1,4 +1,4 @@
-"""Self-contained HTML pages: sections, tables, charts to hover over."""
+"""Self-contained HTML pages: sections, tables, interactive charts."""
 
 from ilspace.pages.page import Section, chart, escaped, plain_table, render_page
 

@@ -12,12 +12,12 @@ if TYPE_CHECKING:
 
 
 class Section(NamedTuple):
-    """A part of a page.
+    """A section of a page.
 
     Attributes
     ----------
     anchor, title : str
-        Where links lead, and the heading.
+        HTML id, and the heading.
     body : str
         HTML.
     """
@@ -28,21 +28,21 @@ class Section(NamedTuple):
 
 
 def render_page(title: str, sections: Sequence[Section], *, introduction: str) -> str:
-    """Put a page together.
+    """Render a page.
 
     Parameters
     ----------
     title : str
         Plain text.
     sections : sequence of Section
-        The parts; links to them come first.
+        The sections; a list of links comes first.
     introduction : str
         HTML between the title and the links.
 
     Returns
     -------
     str
-        HTML, with the library that draws its charts.
+        HTML, including the plotting library.
     """
     from plotly.offline import get_plotlyjs
 
@@ -59,19 +59,19 @@ def render_page(title: str, sections: Sequence[Section], *, introduction: str) -
         .replace("<!-- title -->", escaped(title))
         .replace("<!-- links -->", links)
         .replace("/* plotly */", get_plotlyjs())
-        # last: what stands in them must not be taken for a place to fill
+        # last: their content must not be taken for a placeholder
         .replace("<!-- introduction -->", introduction)
         .replace("<!-- sections -->", parts)
     )
 
 
 def escaped(value: object) -> str:
-    """A value as text within HTML.
+    """A value as escaped HTML.
 
     Parameters
     ----------
     value : object
-        Anything; its text is shown as it is.
+        Converted by :class:`str`.
 
     Returns
     -------
@@ -82,14 +82,14 @@ def escaped(value: object) -> str:
 
 
 def chart(figure: go.Figure, label: str, *, height: int = 420) -> str:
-    """A chart to hover over.
+    """An interactive chart.
 
     Parameters
     ----------
     figure : plotly figure
         Its data go into the page.
     label : str
-        What it shows, for those who cannot see it.
+        Alternative text.
     height : int, default=420
         In pixels.
 
@@ -101,7 +101,7 @@ def chart(figure: go.Figure, label: str, *, height: int = 420) -> str:
     figure.update_layout(
         template="plotly_white", height=height, margin={"l": 50, "r": 20, "t": 20, "b": 40}
     )
-    data = figure.to_json().replace("<", "\\u003c")  # no text may end the script, or begin one
+    data = figure.to_json().replace("<", "\\u003c")  # no string may close the script element
     return (
         f'<div class="chart" role="img" style="height: {height}px" '
         f'aria-label="{escaped(label)}"></div>'
@@ -112,7 +112,7 @@ def chart(figure: go.Figure, label: str, *, height: int = 420) -> str:
 def plain_table(
     heads: Sequence[str], rows: Sequence[Sequence[object]], *, caption: str = ""
 ) -> str:
-    """A table that does not sort.
+    """A static table.
 
     Parameters
     ----------

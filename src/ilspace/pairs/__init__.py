@@ -1,4 +1,4 @@
-"""Level 1: the labelled rows, and which pairs of them are compared."""
+"""The labelled rows, and which pairs of them are compared."""
 
 from ilspace.pairs.labelled import LabelledRows, RowPairs, all_pairs
 from ilspace.pairs.minibatch import BalancedBatches

@@ -1,4 +1,4 @@
-"""Level 1: summaries of the rows of a domain: means, covariances, the span of the rows."""
+"""Summaries of the rows of a domain: means, covariances, the span of the rows."""
 
 from ilspace.scale.moments import Moments, row_moments, weighted_mean
 from ilspace.scale.rowspan import RowSpace, moment_space, row_space

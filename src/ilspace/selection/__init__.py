@@ -1,6 +1,6 @@
 """Choose parameters without target labels.
 
-`LabelFreeSearch` tries settings and keeps one. The criteria that it judges by are scikit-learn
+`LabelFreeSearch` evaluates a parameter grid and keeps one setting. Its criteria are scikit-learn
 scorers as well, and the measures beneath them are plain functions of predictions.
 """
 

@@ -1,7 +1,7 @@
-"""Ask a fitted estimator about rows of one domain, whichever family it belongs to.
+"""Fit and query estimators of both APIs on rows of one domain.
 
-This package's estimators take both domains apart, ``fit(X, y, Xt, yt)``; pipelines, SKADA's among
-them, take them together. Both take `sample_domain` once they are fitted.
+This package's estimators take the domains separately, ``fit(X, y, Xt, yt)``; pipelines, SKADA's
+among them, take them together. Both take `sample_domain` once they are fitted.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ class Unavailable(ValueError):  # noqa: N818 - reads as the fact it reports
     """A criterion cannot be computed for this estimator or these rows."""
 
 
-def fit_apart(estimator: Any, X, y, Xt, yt) -> Any:
+def fit_domains(estimator: Any, X, y, Xt, yt) -> Any:
     """Fit on two domains.
 
     Parameters
@@ -32,7 +32,7 @@ def fit_apart(estimator: Any, X, y, Xt, yt) -> Any:
     X, y : array-like
         Source rows and labels.
     Xt, yt : array-like or None
-        Target rows, and labels with marks; None for one domain, or for no labels.
+        Target rows, and labels with missing-label markers; None for one domain, or no labels.
 
     Returns
     -------
@@ -44,18 +44,17 @@ def fit_apart(estimator: Any, X, y, Xt, yt) -> Any:
     if "Xt" in inspect.signature(estimator.fit).parameters:
         return estimator.fit(X, y, Xt) if yt is None else estimator.fit(X, y, Xt, yt)
     y = np.asarray(natural_labels(y))
-    # -1 is the mark that SKADA knows; where it cannot be one, this package knows None
-    mark = -1 if y.dtype.kind in "iuf" and -1 not in y else None
-    marked = np.full(Xt.shape[0], mark)
+    # SKADA marks missing labels by -1; where -1 is a class, this package accepts None
+    missing = -1 if y.dtype.kind in "iuf" and -1 not in y else None
+    labels = np.full(Xt.shape[0], missing)
     if yt is not None:
         yt = on_host(yt)
         labelled = ~unlabelled_rows(yt, np.unique(y))
-        marked = marked.astype(object)  # else text and numbers become text
-        marked[labelled] = label_values(yt)[labelled]
-        marked = marked if mark is None else np.asarray(marked.tolist())
+        labels = labels.astype(object)  # else strings and numbers become strings
+        labels[labelled] = label_values(yt)[labelled]
+        labels = labels if missing is None else np.asarray(labels.tolist())
     domain = np.repeat([1, -2], [X.shape[0], Xt.shape[0]])
-    labels = np.concatenate([y, marked])
-    return estimator.fit(stacked(X, Xt), labels, sample_domain=domain)
+    return estimator.fit(stacked(X, Xt), np.concatenate([y, labels]), sample_domain=domain)
 
 
 def predictions(estimator: Any, X, *, source: bool) -> np.ndarray:
@@ -81,7 +80,7 @@ def predictions(estimator: Any, X, *, source: bool) -> np.ndarray:
 def probabilities(estimator: Any, X, *, source: bool) -> np.ndarray:
     """Predicted probabilities of rows of one domain.
 
-    Where there is no `predict_proba`, the softmax of `decision_function` stands in for them.
+    Where there is no `predict_proba`, the softmax of `decision_function` is used.
 
     Parameters
     ----------
@@ -156,12 +155,12 @@ def classes_of(estimator: Any) -> np.ndarray:
 
 
 def as_rows(X) -> Any:
-    """Rows that have a shape and can be taken one by one.
+    """Rows that have a shape and can be indexed.
 
     Parameters
     ----------
     X : array-like or sparse matrix
-        What a user gives as rows.
+        Rows as given by the user.
 
     Returns
     -------

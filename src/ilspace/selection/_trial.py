@@ -1,4 +1,4 @@
-"""Try one setting of parameters: fit, judge, and say what it took."""
+"""Evaluate one parameter setting: fit, score, record time and warnings."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ import numpy as np
 from sklearn.base import clone
 
 from ilspace.domains import take_rows
-from ilspace.selection._domains import fit_apart
+from ilspace.selection._domains import fit_domains
 from ilspace.selection.criteria import Criterion
 from ilspace.selection.evidence import Evidence
 
 
 @dataclass(frozen=True)
 class Task:
-    """All that the settings of a search have in common.
+    """What all settings of a search share.
 
     Attributes
     ----------
@@ -28,15 +28,15 @@ class Task:
     X, y, Xt, yt : array-like
         What the search was given; `Xt` and `yt` may be None.
     held_out : ndarray of int
-        Source rows that are only judged on.
+        Indices of the source rows held out for scoring.
     target : array-like of shape (m, dt)
-        Target rows to judge on.
+        Target rows to score on.
     n_hints : int
         Labelled target rows per class.
     criteria : mapping from str to Criterion
-        How to judge.
+        Scores to compute, by name.
     seed : int
-        For criteria that draw.
+        Seed of random criteria.
     """
 
     estimator: Any
@@ -51,7 +51,7 @@ class Task:
     seed: int
 
     def attempt(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
-        """Fit with one setting and judge the result by all criteria.
+        """Fit with one setting and score the result by all criteria.
 
         Parameters
         ----------
@@ -61,7 +61,7 @@ class Task:
         Returns
         -------
         dict
-            The record: the setting, each criterion (NaN where it could not be had), seconds,
+            The record: the setting, each criterion (NaN where it failed), seconds,
             warnings, and the error or errors, or None.
         """
         values = dict.fromkeys(self.criteria, np.nan)
@@ -90,15 +90,9 @@ class Task:
     def _evidence(self, parameters: Mapping[str, Any]) -> Evidence:
         estimator = clone(self.estimator).set_params(**clone(dict(parameters), safe=False))
         learned = np.setdiff1d(np.arange(len(self.y)), self.held_out)
-        fit_apart(estimator, take_rows(self.X, learned), self.y[learned], self.Xt, self.yt)
+        fit_domains(estimator, take_rows(self.X, learned), self.y[learned], self.Xt, self.yt)
         return Evidence(
-            estimator,
-            self.X,
-            self.y,
-            self.held_out,
-            self.target,
-            n_hints=self.n_hints,
-            seed=self.seed,
+            estimator, self.X, self.y, self.held_out, self.target, self.n_hints, self.seed
         )
 
 

@@ -1,4 +1,4 @@
-"""Make predictions as sure as they are right on rows of known class."""
+"""Temperature scaling of predicted probabilities."""
 
 from __future__ import annotations
 
@@ -8,24 +8,24 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax, softmax
 
 _LARGEST = 4.0
-"""Largest magnitude of the logarithm of an exponent: from 1/55 to 55."""
+"""Bound of the absolute log-exponent: from 1/55 to 55."""
 
 
 def calibrated(
     probabilities: npt.ArrayLike, *, known: npt.ArrayLike, codes: npt.ArrayLike
 ) -> np.ndarray:
-    r"""Scale predictions so that they fit rows of known class best.
+    r"""Calibrate predicted probabilities on rows of known class.
 
-    One exponent for all, :math:`p_c^\beta / \sum_k p_k^\beta`, the one of least log-loss on the
-    known rows: temperature scaling :cite:p:`guo2017`. It changes no prediction, only how sure each
-    is. Models that differ only in how sure they are of all they say become one.
+    Temperature scaling :cite:p:`guo2017`: :math:`p_c^\beta / \sum_k p_k^\beta` with the exponent
+    of least log-loss on the known rows. It changes the confidence of the predictions, never the
+    predicted class, so models that differ only in confidence become equal.
 
     Parameters
     ----------
     probabilities : array-like of shape (n, n_classes)
-        Predictions to scale; each row sums to 1.
+        Probabilities to scale; each row sums to 1.
     known : array-like of shape (m, n_classes)
-        Predictions of rows that were not learned from.
+        Predicted probabilities of rows held out from training.
     codes : array-like of int, shape (m,)
         Their classes, as columns.
 
@@ -40,16 +40,17 @@ def calibrated(
 def fitting_exponent(
     known: npt.ArrayLike, codes: npt.ArrayLike, *, n_uniform: float = 0.0
 ) -> float:
-    """Exponent that makes predictions as sure as they are right.
+    """Exponent (inverse temperature) that calibrates predictions.
 
     Parameters
     ----------
     known : array-like of shape (m, n_classes)
-        Predictions of rows that were not learned from.
+        Predicted probabilities of rows held out from training.
     codes : array-like of int, shape (m,)
         Their classes, as columns.
     n_uniform : float, default=0
-        Rows more that could be of any class: a few right predictions make none certain.
+        Additional rows of uniform label, so that a few correct predictions do not make all
+        others certain.
 
     Returns
     -------
@@ -68,14 +69,14 @@ def fitting_exponent(
 
 
 def raised(probabilities: npt.ArrayLike, exponent: float) -> np.ndarray:
-    """Predictions to a power, normalised again.
+    """Probabilities to a power, normalised again.
 
     Parameters
     ----------
     probabilities : array-like of shape (n, n_classes)
         Each row sums to 1.
     exponent : float
-        Above 1 for surer ones, below for less sure ones.
+        Above 1 for more confident ones, below 1 for less confident ones.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Criteria that judge a fitted model without target labels; each is a scikit-learn scorer too."""
+"""Criteria that score a fitted model without target labels; each is a scikit-learn scorer."""
 
 from __future__ import annotations
 
@@ -14,12 +14,11 @@ from ilspace.selection.evidence import Evidence
 
 
 class Criterion(BaseEstimator):
-    """Base of the criteria: a number for a fitted model, greater is better.
+    """Base of the criteria: a score of a fitted model, greater is better.
 
-    A criterion says in ``_judge`` what it makes of the evidence. Called as a scorer,
-    ``criterion(estimator, X, y, sample_domain)``, it takes rows of both domains at once, as
-    ``GridSearchCV(..., scoring=criterion)`` hands them over where scikit-learn's metadata routing
-    is on. Labels of target rows in `y` are not looked at.
+    Subclasses compute it in ``_judge``. As a scorer, ``criterion(estimator, X, y, sample_domain)``,
+    it takes rows of both domains together, as in ``GridSearchCV(..., scoring=criterion)`` with
+    scikit-learn's metadata routing on. Labels of target rows in `y` are ignored.
     """
 
     def get_metadata_routing(self):
@@ -28,19 +27,19 @@ class Criterion(BaseEstimator):
         Returns
         -------
         MetadataRequest
-            What a scorer wants to be told.
+            Metadata that the scorer requests.
         """
         request = MetadataRequest(owner=type(self).__name__)
         request.score.add_request(param="sample_domain", alias=True)
         return request
 
     def judge(self, evidence: Evidence) -> float:
-        """Judge a fitted model.
+        """Score a fitted model.
 
         Parameters
         ----------
         evidence : Evidence
-            The model and rows to judge it on.
+            The model and rows to score it on.
 
         Returns
         -------
@@ -53,7 +52,7 @@ class Criterion(BaseEstimator):
         raise NotImplementedError
 
     def __call__(self, estimator, X, y=None, sample_domain=None) -> float:
-        """Judge a fitted model, as a scorer.
+        """Score a fitted model, with the signature of a scikit-learn scorer.
 
         Parameters
         ----------
@@ -62,7 +61,7 @@ class Criterion(BaseEstimator):
         X : array-like of shape (n, d)
             Rows of both domains that it has not learned from.
         y : array-like of shape (n,)
-            Labels of the source rows; what it holds for target rows is not looked at.
+            Labels of the source rows; those of target rows are ignored.
         sample_domain : array-like of shape (n,)
             Positive for source rows, negative for target rows.
 
@@ -90,19 +89,14 @@ def _fold(estimator, X, y, sample_domain) -> Evidence:
     if len(source):
         if y is None:
             raise ValueError("The source rows must have labels, but y is None.")
-        # the others are left where they are: whatever they hold is not looked at
+        # labels of target rows are never read
         labels = np.asarray(natural_labels(take_rows(y, source)))
-    return Evidence(
-        estimator,
-        take_rows(X, source),
-        labels,
-        np.arange(len(source)),
-        take_rows(X, target),
-    )
+    rows, others = take_rows(X, source), take_rows(X, target)
+    return Evidence(estimator, rows, labels, np.arange(len(source)), others)
 
 
 class PredictionEntropy(Criterion):
-    """How sure the predictions of the target rows are: minus their mean entropy.
+    """Confidence of the predictions on target rows: minus their mean entropy.
 
     See Also
     --------
@@ -114,7 +108,7 @@ class PredictionEntropy(Criterion):
 
 
 class InformationMaximization(Criterion):
-    """How sure the predictions of the target rows are while all classes are used.
+    """Confidence of the predictions on target rows, balanced over the classes.
 
     See Also
     --------
@@ -126,15 +120,14 @@ class InformationMaximization(Criterion):
 
 
 class CalibratedInformation(Criterion):
-    """How sure the predictions of the target rows are while all classes are used, made comparable.
+    """Confidence of calibrated predictions on target rows, balanced over the classes.
 
-    The predictions of each model are first made as sure as they are right on held-out source rows.
-    Without, parameters that only make a model surer of itself, such as those that spread the
-    latent space, win.
+    The predictions of each model are first calibrated on held-out source rows. Without, parameters
+    that only make a model more confident, such as those that spread the latent space, win.
 
     See Also
     --------
-    ilspace.selection.calibration.calibrated : How they are made so.
+    ilspace.selection.calibration.calibrated : The calibration.
     ilspace.selection.measures.information : The formula.
     """
 
@@ -143,7 +136,7 @@ class CalibratedInformation(Criterion):
 
 
 class SoftNeighbourhoodDensity(Criterion):
-    """How tight the groups are that the predictions of the target rows form.
+    """Soft neighbourhood density: how tightly the predictions on target rows cluster.
 
     Parameters
     ----------
@@ -165,7 +158,7 @@ class SoftNeighbourhoodDensity(Criterion):
 
 
 class SourceAccuracy(Criterion):
-    """Accuracy on held-out source rows; blind to the target."""
+    """Accuracy on held-out source rows; ignores the target."""
 
     def _judge(self, evidence):
         return evidence.is_correct.mean()
@@ -211,18 +204,17 @@ class DeepEmbeddedValidation(Criterion):
 
 
 class CircularValidation(Criterion):
-    """Accuracy on source rows of a model that learned from the predicted target labels.
+    """Accuracy on source rows of a model trained on the predicted target labels.
 
-    The way there and back :cite:p:`bruzzone2010,zhong2010`: the model labels the target rows; a
-    second one, with the same parameters, learns from these labels and adapts to the source rows,
-    which are unlabelled now. If the labels are wrong, they hardly lead back to the true ones of
-    the source. Costs a second fit.
+    Circular validation :cite:p:`bruzzone2010,zhong2010`: the model predicts the target labels; a
+    second one, with the same parameters, is trained on them and adapted back to the source, taken
+    as unlabelled. Wrong target labels rarely recover the true source labels. Costs a second fit.
 
     Parameters
     ----------
     rows : {"held-out", "all"}, default="held-out"
-        Which source rows count: those whose labels the first model has not seen, or all of them,
-        which is less noisy, but kinder to models that learn labels by heart.
+        Source rows to score on: those held out from the first model, or all of them, which is
+        less noisy, but favours models that memorise labels.
     """
 
     def __init__(self, *, rows="held-out"):
@@ -238,15 +230,15 @@ class CircularValidation(Criterion):
 
 
 class MixupConsistency(Criterion):
-    """How often a mixture of two target rows gets the class of the larger part.
+    """Fraction of mixtures of two target rows predicted as the class of the larger share.
 
-    Interpolation consistency :cite:p:`hu2023`: the mean of its value over pairs that were given
-    one class and over pairs that were given two.
+    Interpolation consistency :cite:p:`hu2023`, averaged over pairs predicted as one class and
+    pairs predicted as two.
 
     Parameters
     ----------
     share : float, default=0.55
-        Share of the larger part, at least a half.
+        Mixing weight of the first row, at least 0.5.
     """
 
     def __init__(self, *, share=0.55):
@@ -256,7 +248,7 @@ class MixupConsistency(Criterion):
         rows, labels = evidence.target, evidence.target_predictions
         order = np.random.default_rng(evidence.seed).permutation(len(labels))
         other = take_rows(rows, order)
-        if hasattr(other, "set_axis"):  # pandas would put each row back to its name
+        if hasattr(other, "set_axis"):  # pandas would align the rows by index
             other = other.set_axis(rows.index, axis=0)
         mixed = self.share * rows + (1 - self.share) * other
         kept = predictions(evidence.estimator, mixed, source=False) == labels
@@ -275,4 +267,4 @@ CRITERIA = {
     "mixval": MixupConsistency,
     "source": SourceAccuracy,
 }
-"""The criteria by the names under which a search knows them."""
+"""Criteria by name."""

@@ -1,4 +1,4 @@
-"""How much likelier a source row would be as a target row."""
+"""Density ratio of target and source, for importance weighting."""
 
 from __future__ import annotations
 
@@ -12,27 +12,28 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
+from ilspace.selection._domains import stacked
+
 _FOLDS = 5
 
 
 def density_ratio(source, target, *, at=None, classifier=None, seed: int = 0) -> np.ndarray:
     r"""Estimate the ratio of target density to source density at source rows.
 
-    A classifier learns to tell the domains apart; its odds, corrected for the sizes of the
-    domains, are the ratio :cite:p:`sugiyama2007`. Weights above :math:`\sqrt n` times their mean
-    are cut there :cite:p:`ionides2008`.
+    A domain classifier is trained; its odds, corrected for the sizes of the domains, are the
+    ratio :cite:p:`sugiyama2007`. Weights above :math:`\sqrt n` times their mean
+    are truncated :cite:p:`ionides2008`.
 
     Parameters
     ----------
     source, target : array or sparse matrix of shape (n, d) and (nt, d)
         Rows of both domains, in one space.
     at : array or sparse matrix of shape (m, d), optional
-        Source rows whose ratio is wanted. By default those of `source`, each by a classifier that
-        has not seen it.
+        Source rows at which to evaluate it. By default those of `source`, cross-validated.
     classifier : classifier with predict_proba, optional
-        Tells the domains apart. By default logistic regression of standardised columns whose
-        log-odds have variance 1 a priori, however many columns there are: few rows in many columns
-        can always be told apart, and the odds would mean nothing.
+        Domain classifier. By default logistic regression of standardised columns whose log-odds
+        have prior variance 1, however many columns there are: few rows in many columns are always
+        separable, and the odds would be meaningless.
     seed : int, default=0
         Draws the folds of the default for `at`.
 
@@ -46,8 +47,7 @@ def density_ratio(source, target, *, at=None, classifier=None, seed: int = 0) ->
         classifier = make_pipeline(scaler, LogisticRegression(C=1 / source.shape[1], max_iter=1000))
     n, nt = source.shape[0], target.shape[0]
     is_target = np.repeat([0, 1], [n, nt])
-    both = sparse.vstack([source, target]).tocsr() if sparse.issparse(source) else None
-    both = np.concatenate([source, target]) if both is None else both
+    both = stacked(source, target)
     if at is not None:
         return _truncated(_ratio(clone(classifier).fit(both, is_target), at, n / nt))
     if min(n, nt) < 2:
@@ -64,7 +64,7 @@ def density_ratio(source, target, *, at=None, classifier=None, seed: int = 0) ->
 
 def _ratio(classifier: Any, rows, odds_of_sizes: float) -> np.ndarray:
     of_target = classifier.predict_proba(rows)[:, 1]
-    # a row that is surely of the target gets a large ratio, not an infinite one
+    # keeps the ratio of a certain target row finite
     of_source = np.maximum(1 - of_target, np.finfo(float).eps)
     return odds_of_sizes * of_target / of_source
 

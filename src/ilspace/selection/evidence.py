@@ -1,4 +1,4 @@
-"""What a criterion may look at: a fitted model and rows, but no target label."""
+"""Input of the criteria: a fitted model and rows, but no target label."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ilspace.domains import take_rows
 from ilspace.selection._domains import (
     Unavailable,
     classes_of,
-    fit_apart,
+    fit_domains,
     host_array,
     latent,
     predictions,
@@ -25,7 +25,7 @@ from ilspace.selection.density_ratio import density_ratio
 
 @dataclass
 class Evidence:
-    """A fitted model, and rows to judge it on; what several criteria ask for is computed once.
+    """A fitted model, and rows to score it on; shared quantities are computed once.
 
     Attributes
     ----------
@@ -36,14 +36,14 @@ class Evidence:
     labels : ndarray of shape (n,)
         Their labels.
     held_out : ndarray of int
-        Numbers of the source rows that the model has not learned from.
+        Indices of the source rows held out from training.
     target : array-like of shape (nt, dt)
         Target rows.
     n_hints : int
-        Labels a class that a fit from target to source may be given where nothing but labels
-        relates the domains.
+        Source labels per class given to the reverse fit, from target to source, where the domains
+        have different columns.
     seed : int
-        For criteria that draw.
+        Seed of random criteria.
     """
 
     estimator: Any
@@ -63,22 +63,22 @@ class Evidence:
 
     @cached_property
     def held_out_rows(self) -> Any:
-        """Source rows that the model has not learned from."""
+        """Source rows held out from training."""
         if len(self.held_out) == 0:
             raise Unavailable(
-                "This criterion needs source rows that the model has not learned from, but there "
-                "are none: give each class at least two source rows, or choose by another."
+                "This criterion needs source rows held out from training, but there are none: "
+                " give each class at least two source rows, or choose by another."
             )
         return take_rows(self.source, self.held_out)
 
     @cached_property
     def learned(self) -> np.ndarray:
-        """Numbers of the source rows that the model has learned from."""
+        """Indices of the source rows of the training set."""
         return np.setdiff1d(np.arange(len(self.labels)), self.held_out)
 
     @cached_property
     def target_probabilities(self) -> np.ndarray:
-        """Predictions of the target rows, as probabilities."""
+        """Predicted probabilities of the target rows."""
         return probabilities(self.estimator, self.target, source=False)
 
     @cached_property
@@ -88,12 +88,12 @@ class Evidence:
 
     @cached_property
     def target_latent(self) -> Any:
-        """Target rows where the domains are compared."""
+        """Target rows in the latent space."""
         return latent(self.estimator, self.target, source=False)
 
     @cached_property
     def is_correct(self) -> np.ndarray:
-        """Whether each held-out source row is given its class."""
+        """Whether each held-out source row is classified correctly."""
         found = predictions(self.estimator, self.held_out_rows, source=True)
         return found == self.labels[self.held_out]
 
@@ -103,7 +103,7 @@ class Evidence:
 
     @cached_property
     def _is_own_class(self) -> np.ndarray:
-        """Which column of the probabilities belongs to each held-out row; none if not learned."""
+        """Indicator of the class of each held-out row; all False for a class unseen in training."""
         return self.labels[self.held_out][:, None] == classes_of(self.estimator)[None, :]
 
     @cached_property
@@ -114,7 +114,7 @@ class Evidence:
 
     @cached_property
     def calibrated_probabilities(self) -> np.ndarray:
-        """Predictions of the target rows, as sure as those of held-out source rows are right."""
+        """Probabilities of the target rows, calibrated on held-out source rows."""
         learned = self._is_own_class.any(axis=1)
         return calibrated(
             self.target_probabilities,
@@ -124,16 +124,16 @@ class Evidence:
 
     @cached_property
     def round_trip(self) -> np.ndarray:
-        """Labels of all source rows, by a model that learned from the predicted target labels."""
+        """Labels of all source rows, by the reverse model trained on target predictions."""
         way_out = self.target_predictions
-        if len(np.unique(way_out)) == 1:  # nothing to learn from: the way back has one class too
+        if len(np.unique(way_out)) == 1:  # one class: the reverse model would predict it too
             return np.repeat(way_out[:1], len(self.labels))
         back = clone(self.estimator)
-        fit_apart(back, self.target, way_out, self.source, self._hints())
+        fit_domains(back, self.target, way_out, self.source, self._hints())
         return predictions(back, self.source, source=False)
 
     def _hints(self) -> list | None:
-        """Labels of some learned source rows, where the way back cannot do without."""
+        """Some source labels for the reverse fit, where it needs them."""
         if self.shares_columns or self.n_hints == 0:
             return None
         hints = [None] * len(self.labels)
@@ -149,31 +149,30 @@ class Evidence:
         Parameters
         ----------
         raw : bool
-            Whether to compare the columns as they are, where the domains share them, and not the
-            rows in the latent space.
+            Whether to compare the original columns, where the domains share them, instead of the
+            latent space.
 
         Returns
         -------
         ndarray of shape (n_held_out,)
             Not negative.
         """
-        if raw and self.shares_columns and len(self.learned) > 1:
-            learned = host_array(take_rows(self.source, self.learned))
-            return density_ratio(
-                learned, host_array(self.target), at=host_array(self.held_out_rows)
-            )
         if raw and self.shares_columns:
             rows, target = host_array(self.held_out_rows), host_array(self.target)
+            if len(self.learned) > 1:
+                return density_ratio(
+                    host_array(take_rows(self.source, self.learned)), target, at=rows
+                )
         else:
-            # Learned rows are no help here: training has moved them away from all other rows.
-            rows, target = self._latent_of_source(self.held_out_rows), self.target_latent
+            # Not the training rows: the fit has moved them away from all others.
+            rows, target = self._held_out_latent(), self.target_latent
         return density_ratio(rows, target, seed=self.seed)
 
-    def _latent_of_source(self, rows) -> Any:
-        found = latent(self.estimator, rows, source=True)
+    def _held_out_latent(self) -> Any:
+        found = latent(self.estimator, self.held_out_rows, source=True)
         if found.shape[1] != self.target_latent.shape[1]:
             raise Unavailable(
-                f"Both domains must be seen in one space, but {type(self.estimator).__name__} has "
+                f"Both domains must be in one space, but {type(self.estimator).__name__} has "
                 f"no transform and their widths are {found.shape[1]} and "
                 f"{self.target_latent.shape[1]}: choose by another criterion."
             )

@@ -1,4 +1,4 @@
-"""Parameter settings worth trying."""
+"""Default parameter grids."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ def default_grid(estimator: Any, *, shapes: Iterable[tuple[int, int]]) -> dict[s
     Returns
     -------
     dict
-        For each parameter the values. Dimensions are at most what each domain can have, so that a
-        fit from the target to the source can have them too.
+        Values of each parameter. Dimensions are limited by both domains, so that a fit from the
+        target to the source can have them too.
     """
     known = estimator.get_params()
-    # centred rows span one dimension less than they are
+    # n centred rows span n - 1 dimensions
     most = min(min(n_rows - 1, n_columns) for n_rows, n_columns in shapes)
     grid: dict[str, list] = {}
     if "n_components" in known:
@@ -46,7 +46,7 @@ def default_grid(estimator: Any, *, shapes: Iterable[tuple[int, int]]) -> dict[s
 
 
 def with_settings(estimator: Any) -> Any:
-    """An estimator whose settings can be reached by nested names.
+    """Clone with an explicit `objective`, for nested parameter names.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def with_settings(estimator: Any) -> Any:
     Returns
     -------
     estimator
-        A clone; an `objective` of None is replaced by the defaults that it stands for.
+        A clone; an `objective` of None is replaced by the default settings.
     """
     copy = clone(estimator)
     if getattr(copy, "objective", "none") is None:

@@ -1,4 +1,4 @@
-"""How good a model seems without target labels, as numbers; greater is better in all of them."""
+"""Scores of predictions without target labels; greater is better in all of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import numpy.typing as npt
 from scipy.special import entr, logsumexp
 
 _TILE = 2**24
-"""Most similarities held at once."""
+"""Maximum number of similarities per tile."""
 
 
 def confidence(probabilities: npt.ArrayLike) -> float:
@@ -15,7 +15,7 @@ def confidence(probabilities: npt.ArrayLike) -> float:
 
     .. math:: \frac1n \sum_i \sum_c p_{ic} \log p_{ic}
 
-    It is largest, 0, where each row is sure of one class, be it always the same.
+    Its maximum, 0, is reached by certain predictions, even if all of one class.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ def information(probabilities: npt.ArrayLike) -> float:
 
     .. math:: H(\bar p) - \frac1n \sum_i H(p_i), \qquad \bar p = \frac1n \sum_i p_i
 
-    Large where each row is sure and the classes are used alike; a model that gives all rows one
-    class gets nothing.
+    Large where predictions are confident and balanced over the classes; 0 where all rows are
+    predicted as one class.
 
     Parameters
     ----------
@@ -53,15 +53,15 @@ def information(probabilities: npt.ArrayLike) -> float:
 
 
 def neighbourhood_density(probabilities: npt.ArrayLike, *, temperature: float = 0.05) -> float:
-    r"""Mean entropy of how rows spread over their neighbours :cite:p:`saito2021`.
+    r"""Soft neighbourhood density: mean entropy of neighbour similarities :cite:p:`saito2021`.
 
     With :math:`s_{ij}` the cosine of the predictions of two rows,
 
     .. math:: -\frac1n \sum_i \sum_{j \ne i} q_{ij} \log q_{ij}, \qquad
        q_{ij} = \frac{e^{s_{ij} / T}}{\sum_{k \ne i} e^{s_{ik} / T}}
 
-    Large where predictions form few tight groups. One group of all rows is the largest of all, so
-    this cannot tell a good model from one that gives all rows one class.
+    Large where predictions form few tight clusters. One cluster of all rows has the largest
+    value, so a model that predicts a single class is not penalised.
 
     Parameters
     ----------
@@ -101,7 +101,7 @@ def weighted_accuracy(correct: npt.ArrayLike, weights: npt.ArrayLike) -> float:
     Parameters
     ----------
     correct : array-like of shape (n,)
-        Whether each held-out source row was given its class; or any score of it.
+        Whether each held-out source row was classified correctly, or any score of it.
     weights : array-like of shape (n,)
         Not negative, with a positive sum.
 
@@ -114,14 +114,14 @@ def weighted_accuracy(correct: npt.ArrayLike, weights: npt.ArrayLike) -> float:
 
 
 def controlled_risk(losses: npt.ArrayLike, weights: npt.ArrayLike) -> float:
-    r"""Minus the weighted risk, made less variable by what the weights should average to.
+    r"""Minus the weighted risk, with a control variate.
 
     .. math:: -\Bigl(\frac1n \sum_i w_i \ell_i
        + \eta\,\Bigl(\frac1n \sum_i w_i - 1\Bigr)\Bigr), \qquad
        \eta = -\frac{\operatorname{cov}(w\ell, w)}{\operatorname{var}(w)}
 
     The control variate of deep embedded validation :cite:p:`you2019`: the mean of a density ratio
-    is 1, so what it is off by tells how far the risk is off.
+    is 1, so its deviation from 1 corrects the risk.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def controlled_risk(losses: npt.ArrayLike, weights: npt.ArrayLike) -> float:
     weighted = weights * np.asarray(losses, dtype=np.float64)
     spread = weights - weights.mean()
     variance = float(spread @ spread)
-    # weights that are equal up to rounding control nothing
+    # weights that are equal up to rounding have no variance to use
     flat = variance <= len(weights) * (np.finfo(float).eps * np.abs(weights).max()) ** 2
     slope = 0.0 if flat else -float(spread @ (weighted - weighted.mean())) / variance
     return -float(weighted.mean() + slope * (weights.mean() - 1))
@@ -158,6 +158,6 @@ def _rows(probabilities: npt.ArrayLike) -> np.ndarray:
 def _column(weights: npt.ArrayLike) -> np.ndarray:
     column = np.asarray(weights, dtype=np.float64)
     if column.ndim != 1:
-        # a column of weights times a row of losses would be a matrix, and nobody would notice
-        raise ValueError(f"weights must be 1-d, one a row, but have shape {column.shape}.")
+        # a column of weights times a row of losses would broadcast to a matrix
+        raise ValueError(f"weights must be 1-d, one per row, but have shape {column.shape}.")
     return column

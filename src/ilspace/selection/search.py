@@ -18,23 +18,22 @@ from sklearn.utils.validation import check_consistent_length
 from ilspace.backend import as_generator, refuse_dask
 from ilspace.domains import split_domains, take_rows
 from ilspace.domains.labels import encode_source, encode_target, natural_labels
-from ilspace.selection._deputy import Deputy
-from ilspace.selection._domains import as_rows, fit_apart
+from ilspace.selection._delegate import DelegatingSearch
+from ilspace.selection._domains import as_rows, fit_domains
 from ilspace.selection._trial import Task
 from ilspace.selection.criteria import CRITERIA, Criterion
 from ilspace.selection.grid import default_grid, with_settings
-from ilspace.selection.holding_out import hold_out
+from ilspace.selection.hold_out import hold_out
 
 _RESERVED = {"params", "seconds", "warnings", "error", "choice"}
 
 
-class LabelFreeSearch(Deputy, MetaEstimatorMixin, BaseEstimator):
-    """Try parameter settings, and keep the one that seems best without target labels.
+class LabelFreeSearch(DelegatingSearch, MetaEstimatorMixin, BaseEstimator):
+    """Grid search that scores settings without target labels.
 
-    Some source rows are held out. Each setting is fitted on the others and the target, judged by
-    all criteria on the rows held out and on the target rows without a label, and the setting that
-    `choose_by` finds best is fitted again on all rows. Target labels given as `yt` are training
-    data, and enter no criterion.
+    Some source rows are held out. Each setting is fitted on the others and the target, and scored
+    by all criteria on the held-out rows and the unlabelled target rows; the best by `choose_by` is
+    refitted on all rows. Target labels given as `yt` are training data, and enter no criterion.
 
     Parameters
     ----------
@@ -44,33 +43,33 @@ class LabelFreeSearch(Deputy, MetaEstimatorMixin, BaseEstimator):
         Values to try, as :class:`sklearn.model_selection.ParameterGrid` takes them; by default
         :func:`default_grid`.
     criteria : list of str, dict of str to Criterion, or None, default=None
-        Criteria to compute: names of ``CRITERIA``, or names of your own with the criteria; None
-        for all there are. Circular validation doubles the time.
+        Criteria to compute: names of ``CRITERIA``, or a dict of your own; None for all of
+        ``CRITERIA``. Circular validation doubles the time.
     choose_by : str, list or tuple of str, default=("calibrated", "mixval", "source")
-        The criterion that decides, or several, whose ranks are then averaged. Of equally good
-        settings the first is taken. The default is what did best on Office+Caltech10.
+        Criterion to select by, or several, whose ranks are averaged; the first of tied settings
+        is taken. The default did best on Office+Caltech10.
     held_out : float, default=0.25
-        Share of the source rows of each class that models are judged on.
+        Fraction of the source rows of each class held out for scoring.
     n_jobs : int, default=None
-        Settings to try at a time.
+        Number of settings to fit in parallel.
     random_state : int, RandomState instance, Generator or None, default=None
-        Draws the rows held out.
+        Draws the held-out rows.
     callback : callable, default=None
-        Called as ``callback(done, total, record)`` after each setting; the record holds what
-        `cv_results_` has of this setting.
+        Called as ``callback(done, total, record)`` after each setting; the record is
+        the entry of `cv_results_` of this setting.
 
     Attributes
     ----------
     cv_results_ : dict of str to array or list
-        One entry per setting: ``"params"``, a column for each criterion (greater is better, NaN
-        where it could not be had), ``"choice"``, the number that decided, ``"seconds"``,
-        ``"warnings"`` and ``"error"``. ``pandas.DataFrame(search.cv_results_)`` shows it.
+        One entry per setting: ``"params"``, a column per criterion (greater is better, NaN where it
+        failed), ``"choice"``, the value selected by, ``"seconds"``, ``"warnings"`` and ``"error"``.
+        ``pandas.DataFrame(search.cv_results_)`` shows it.
     best_index_ : int
-        The chosen setting's place there.
+        Index of the chosen setting.
     best_params_ : dict
         The chosen setting.
     best_estimator_ : estimator
-        Fitted with it on all rows.
+        Refitted with it on all rows.
     classes_ : ndarray of shape (n_classes,)
         The classes.
     n_features_in_, feature_names_in_
@@ -125,34 +124,32 @@ class LabelFreeSearch(Deputy, MetaEstimatorMixin, BaseEstimator):
         self.callback = callback
 
     def __sklearn_tags__(self):
-        """Say what the common checks may expect: what they may of the estimator."""
+        """Estimator tags of scikit-learn: those of the estimator."""
         tags = super().__sklearn_tags__()
         inner = get_tags(self.estimator)
-        tags.estimator_type = inner.estimator_type
-        tags.classifier_tags = inner.classifier_tags
-        tags.transformer_tags = inner.transformer_tags
-        tags.target_tags = inner.target_tags
+        for name in ("estimator_type", "classifier_tags", "transformer_tags", "target_tags"):
+            setattr(tags, name, getattr(inner, name))
         tags.input_tags = inner.input_tags
         return tags
 
     def __sklearn_is_fitted__(self):
-        """Tell a finished search from one that raised half-way."""
+        """Whether the search has finished."""
         return hasattr(self, "best_estimator_")
 
     @_fit_context(prefer_skip_nested_validation=False)
     def fit(self, X, y=None, Xt=None, yt=None, *, sample_domain=None):
-        """Try all settings, choose one, and fit with it on all rows.
+        """Evaluate all settings, and refit the best on all rows.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
-            Source rows; or rows of both domains, told apart by `sample_domain`.
+            Source rows; or rows of both domains, distinguished by `sample_domain`.
         y : array-like of shape (n,)
             Their labels.
         Xt : array-like or sparse matrix of shape (nt, n_target_features), optional
-            Target rows. Without, the source is the target too.
+            Target rows; by default the source is the target too.
         yt : array-like of shape (nt,), optional
-            Labels of the target rows; None, NaN or -1 mark those without.
+            Labels of the target rows; None, NaN or -1 where a label is missing.
         sample_domain : array-like of shape (n,), optional
             Positive for source rows of X, negative for target rows.
 
@@ -162,7 +159,7 @@ class LabelFreeSearch(Deputy, MetaEstimatorMixin, BaseEstimator):
             Fitted.
         """
         self.__dict__.pop("best_estimator_", None)
-        criteria, names = self._settled_criteria()
+        criteria, names = self._check_criteria()
         if y is None:
             raise ValueError(
                 f"{type(self).__name__} requires y to be passed, but the target y is None: the "
@@ -179,7 +176,7 @@ class LabelFreeSearch(Deputy, MetaEstimatorMixin, BaseEstimator):
             X, y, Xt, yt, _ = split_domains(X, y, Xt, yt, sample_domain, None)
         X, Xt = as_rows(X), None if Xt is None else as_rows(Xt)
         task = self._task(X, y, Xt, yt, criteria)
-        settings = list(ParameterGrid(self._settled_grid(task)))
+        settings = list(ParameterGrid(self._check_grid(task)))
         if not settings:
             raise ValueError(f"param_grid must have settings, but is {self.param_grid!r}.")
         attempts = Parallel(n_jobs=self.n_jobs, return_as="generator")(
@@ -195,11 +192,11 @@ class LabelFreeSearch(Deputy, MetaEstimatorMixin, BaseEstimator):
         self.best_index_ = int(np.argmax(choice))
         self.best_params_ = records[self.best_index_]["params"]
         best = with_settings(self.estimator).set_params(**clone(self.best_params_, safe=False))
-        self.best_estimator_ = fit_apart(best, X, y, Xt, yt)
+        self.best_estimator_ = fit_domains(best, X, y, Xt, yt)
         return self
 
-    def _settled_criteria(self) -> tuple[dict[str, Criterion], list[str]]:
-        """Criteria by name, and the names of those that decide."""
+    def _check_criteria(self) -> tuple[dict[str, Criterion], list[str]]:
+        """Criteria by name, and the names to select by."""
         given = self.criteria if self.criteria is not None else list(CRITERIA)
         if not isinstance(given, Mapping):
             unknown = [name for name in given if name not in CRITERIA]
@@ -218,11 +215,11 @@ class LabelFreeSearch(Deputy, MetaEstimatorMixin, BaseEstimator):
             )
         if taken := _RESERVED.intersection(given):
             raise ValueError(
-                f"A criterion may not be called {taken.pop()!r}: cv_results_ has that."
+                f"A criterion may not be called {taken.pop()!r}: cv_results_ reserves that key."
             )
         return dict(given), names
 
-    def _settled_grid(self, task: Task) -> Any:
+    def _check_grid(self, task: Task) -> Any:
         if self.param_grid is not None:
             return self.param_grid
         shapes = [(task.X.shape[0] - len(task.held_out), task.X.shape[1])]
@@ -239,7 +236,7 @@ class LabelFreeSearch(Deputy, MetaEstimatorMixin, BaseEstimator):
         target, n_hints = (X if Xt is None else Xt), 0
         if Xt is not None and yt is not None:
             labelled = encode_target(yt, classes, Xt.shape[0]) >= 0
-            if np.sum(~labelled) >= 2:  # what a model has learned tells nothing about it
+            if np.sum(~labelled) >= 2:  # labelled target rows are training data
                 target = take_rows(Xt, np.flatnonzero(~labelled))
             n_hints = int(np.ceil(np.sum(labelled) / len(classes)))
         held_out = hold_out(codes, self.held_out, rng)
@@ -259,13 +256,13 @@ def _columns(records: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _choice(records: list[dict[str, Any]], names: list[str]) -> np.ndarray:
-    """A number a setting, greatest for the best: the criterion, or the mean rank by several."""
+    """One value per setting, greatest for the best: the criterion, or the mean rank of several."""
     values = np.array([[record[name] for name in names] for record in records], dtype=np.float64)
     values = np.where(np.isnan(values), -np.inf, values)
     if not np.isfinite(values).any():
         first = records[0]["error"] or "numbers that are not finite"
         raise ValueError(
-            f"At least one of the {len(records)} settings must be fitted and judged by "
+            f"At least one of the {len(records)} settings must be fitted and scored by "
             f"{' and '.join(names)}, but none could be; the first ended with {first}"
         )
     if len(names) == 1:

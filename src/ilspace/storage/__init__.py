@@ -1,4 +1,4 @@
-"""Level 1: files that are whole, and models in them as plain data."""
+"""Atomic file writes, and model files of plain data."""
 
 from ilspace.storage.error import ModelFileError, naming_file
 from ilspace.storage.model_file import read_model, write_model

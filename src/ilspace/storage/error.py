@@ -1,4 +1,4 @@
-"""The one error about what is in a model file."""
+"""The error for invalid model files."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ _REMEDY = "save the model again, or fetch an intact copy"
 
 
 class ModelFileError(ValueError):
-    """A file that holds no model, or not an intact one.
+    """An invalid or corrupt model file.
 
     Parameters
     ----------
     flaw : str
-        What was met, as the rest of a sentence after "but".
+        What is wrong, as the rest of a sentence after "but".
     remedy : str, optional
-        What to do about it.
+        The remedy.
     path : Path, optional
         The file, where it is known.
     """
@@ -27,14 +27,14 @@ class ModelFileError(ValueError):
         self.flaw, self.remedy, self.path = flaw, remedy, path
 
     def __str__(self) -> str:
-        """Say the rule, the flaw and the remedy."""
+        """Rule, flaw and remedy."""
         what = "A model" if self.path is None else f"The file {self.path}"
         return f"{what} must be an intact model of ilspace, but {self.flaw}: {self.remedy}."
 
 
 @contextmanager
 def naming_file(path: Path) -> Iterator[None]:
-    """Name the file in an error about its content.
+    """Add the path to a ModelFileError.
 
     Parameters
     ----------

@@ -288,6 +288,30 @@ class Record(Field):
         return self.make(**unpack(self.schema, data, place))
 
 
+@dataclass(frozen=True)
+class OneOf(Field):
+    """An object of one of some classes, with the name of its class in a file.
+
+    Attributes
+    ----------
+    kinds : dict of str to type
+        Classes by name; each has its schema as the attribute `schema`.
+    """
+
+    kinds: Mapping[str, Any]
+
+    def _pack(self, value):
+        kind = next(name for name, each in self.kinds.items() if type(value) is each)
+        return {"kind": kind} | pack(value.schema, value)
+
+    def _parse(self, data, place):
+        kind = data.get("kind") if isinstance(data, dict) else None
+        if not isinstance(kind, str) or kind not in self.kinds:
+            place.refuse(f"be of a kind among {', '.join(self.kinds)}", f"is {repr(data)[:60]}")
+        rest = {name: each for name, each in data.items() if name != "kind"}
+        return self.kinds[kind](**unpack(self.kinds[kind].schema, rest, place))
+
+
 def pack(schema: Mapping[str, Field], owner: Any) -> dict[str, Any]:
     """Turn the attributes of an object into plain data.
 

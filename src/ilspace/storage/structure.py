@@ -1,9 +1,9 @@
-"""Nested plain data as one JSON text and named arrays, and back.
+"""Nested plain data as one JSON string and named arrays, and back.
 
-JSON holds dictionaries, lists, texts, whole numbers, finite floats, booleans and None as they are.
-What it cannot hold is an object with the key ``$type``; a dictionary's own key that begins with a
-dollar gets a second one. An array is a tensor named by its path, so the text need not name it, and
-two entries cannot share one.
+JSON holds dictionaries, lists, strings, integers, finite floats, booleans and None as they are.
+Other values are objects with the key ``$type``; a dictionary's own key that begins with a dollar
+gets a second one. An array is a tensor named by its path, so the JSON need not name it, and two
+entries cannot share one.
 """
 
 from __future__ import annotations
@@ -25,19 +25,19 @@ DTYPES = {"BOOL": np.dtype("?")} | {
 """Types of tensors, by their names in the format."""
 
 MOST_DEPTH = 32
-"""Deepest nesting."""
+"""Maximum nesting depth."""
 
 _MOST_CONTAINERS = 2**19
-"""Most objects and lists in a text: empty ones take 30 times their text in memory."""
+"""Maximum number of objects and lists: empty ones take 30 times their JSON in memory."""
 
 _MOST_TEXT = 2**26
-"""Most bytes of an array of strings, which a text of a few bytes could ask for."""
+"""Maximum size in bytes of an array of strings, which a few bytes of JSON could declare."""
 
 _LEAVES = (str, bool, int, float, type(None))
 
 
 class Structure(NamedTuple):
-    """Plain data taken apart.
+    """Plain data as JSON and arrays.
 
     Attributes
     ----------
@@ -52,7 +52,7 @@ class Structure(NamedTuple):
 
 
 def take_apart(state: Any) -> Structure:
-    """Turn nested plain data into a text and arrays.
+    """Encode nested plain data as JSON and arrays.
 
     Parameters
     ----------
@@ -70,12 +70,12 @@ def take_apart(state: Any) -> Structure:
 
 
 def put_together(structure: Structure) -> Any:
-    """Turn a text and arrays back into nested plain data.
+    """Decode JSON and arrays to nested plain data.
 
     Parameters
     ----------
     structure : Structure
-        From anywhere: nothing in it is trusted.
+        Untrusted input.
 
     Returns
     -------
@@ -90,12 +90,12 @@ def put_together(structure: Structure) -> Any:
 
 
 def parse_json(text: str) -> Any:
-    """Read JSON strictly: no NaN, no key twice, no text that explodes in memory.
+    """Parse JSON strictly: no NaN, no duplicate keys, bounded memory.
 
     Parameters
     ----------
     text : str
-        From anywhere.
+        Untrusted input.
 
     Returns
     -------
@@ -131,11 +131,11 @@ def _finite(digits: str) -> float:
 
 
 def _step(path: str, key: object) -> str:
-    """Path of an entry: percent-encoded, so that no two entries have one path."""
+    """Path of an entry, percent-encoded to be unique."""
     return f"{path}/{quote(str(key), safe='', errors='surrogatepass')}"
 
 
-# -- to text -------------------------------------------------------------------------------------
+# -- encoding ------------------------------------------------------------------------------------
 
 
 def _encode(value: Any, path: str, depth: int, tensors: dict[str, np.ndarray]) -> Any:
@@ -195,7 +195,7 @@ def _plain_array(array: np.ndarray, path: str) -> np.ndarray:
     return np.asarray(array, dtype=dtype, order="C")
 
 
-# -- from text -----------------------------------------------------------------------------------
+# -- decoding ------------------------------------------------------------------------------------
 
 
 def _decode(value: Any, path: str, depth: int, tensors: dict[str, np.ndarray]) -> Any:
@@ -204,7 +204,7 @@ def _decode(value: Any, path: str, depth: int, tensors: dict[str, np.ndarray]) -
     if isinstance(value, list):
         return [
             _decode(each, _step(path, place), depth + 1, tensors)
-            if isinstance(each, dict | list)  # paths are dear, and lists may be long
+            if isinstance(each, dict | list)  # paths are expensive, and lists may be long
             else each
             for place, each in enumerate(value)
         ]
@@ -213,7 +213,7 @@ def _decode(value: Any, path: str, depth: int, tensors: dict[str, np.ndarray]) -
     if "$type" in value:
         return _decode_special(value, path, depth, tensors)
     if any(key.startswith("$") and not key.startswith("$$") for key in value):
-        raise ModelFileError(f"the entry {path} has an unknown mark")
+        raise ModelFileError(f"the entry {path} has an unknown $ key")
     names = {key.removeprefix("$"): each for key, each in value.items()}  # of $$, one
     return {key: _decode(each, _step(path, key), depth + 1, tensors) for key, each in names.items()}
 
@@ -239,16 +239,16 @@ def _decode_special(value: dict[str, Any], path: str, depth: int, tensors) -> An
                 array = np.empty(len(leaves), dtype=object)
                 array[:] = leaves
                 return array.reshape(shape)
-    raise ModelFileError(f"the entry {path or 'at its top'} is not what its mark says")
+    raise ModelFileError(f"the entry {path or 'at its top'} does not match its $type")
 
 
 def are_counts(numbers: Any) -> bool:
-    """Tell whether something read is a list of whole numbers from 0.
+    """Whether a decoded value is a list of nonnegative integers.
 
     Parameters
     ----------
     numbers : object
-        From anywhere; JSON's true and false are no numbers here.
+        Untrusted input; booleans do not count as integers.
 
     Returns
     -------
@@ -259,23 +259,23 @@ def are_counts(numbers: Any) -> bool:
 
 
 def is_shape(shape: Any) -> bool:
-    """Tell whether something read is the shape of an array.
+    """Whether a decoded value is the shape of an array.
 
     Parameters
     ----------
     shape : object
-        From anywhere.
+        Untrusted input.
 
     Returns
     -------
     bool
         Whether a NumPy array could have it.
     """
-    # the lengths other than 0 count: NumPy refuses an array without entries if they are too many
+    # zeros count as 1: NumPy limits the product of the other lengths even for empty arrays
     return are_counts(shape) and len(shape) <= 32 and math.prod(each or 1 for each in shape) < 2**59
 
 
-def _fits(shape: Any, items: object, types) -> bool:
+def _fits(shape: Any, items: Any, types) -> bool:
     are_items = isinstance(items, list) and all(isinstance(each, types) for each in items)
     return are_items and is_shape(shape) and math.prod(shape) == len(items)
 

@@ -1,4 +1,4 @@
-"""Files that are there whole or not at all."""
+"""Atomic file writes."""
 
 from __future__ import annotations
 
@@ -12,35 +12,35 @@ from typing import IO, Any
 
 @contextmanager
 def whole_file(path: Path, mode: str = "wb", **open_options: Any) -> Iterator[IO[Any]]:
-    """Open a draft that becomes a file once all is written, so that nobody sees a part of it.
+    """Open a temporary file that replaces the target once it is written completely.
 
     Parameters
     ----------
     path : Path
-        Where; a file that is there is replaced.
+        The file; an existing one is replaced.
     mode : {"wb", "w"}, default="wb"
-        Whether bytes or text will be written.
+        Binary or text mode.
     **open_options
-        What else :func:`open` takes, such as `encoding`.
+        Further parameters of :func:`open`, such as `encoding`.
 
     Yields
     ------
     stream
-        To write to. After an error, Ctrl-C too, the draft is gone and the file as it was.
+        To write to. After an error or Ctrl-C, the temporary file is removed and the file unchanged.
 
     Raises
     ------
     FileNotFoundError
         If the folder does not exist.
     """
-    # beside the file: a rename across file systems would copy. The name is cut, as `path` may
-    # already be as long as names can be.
+    # in the same folder: a rename across file systems would copy. The name is truncated, as that of
+    # `path` may have the maximum length.
     draft = path.with_name(f".{path.name[:20]}-{secrets.token_hex(8)}")
     try:
         with _created(draft, path, mode.replace("w", "x"), **open_options) as stream:
             yield stream
             stream.flush()
-            os.fsync(stream.fileno())  # some file systems notice only here that they are full
+            os.fsync(stream.fileno())  # some file systems report only here that they are full
         os.replace(draft, path)
     except BaseException:  # Ctrl-C too
         with suppress(OSError):
@@ -49,7 +49,7 @@ def whole_file(path: Path, mode: str = "wb", **open_options: Any) -> Iterator[IO
 
 
 def _created(draft: Path, path: Path, mode: str, **open_options: Any) -> IO[Any]:
-    """Open a draft; errors name the file that was asked for."""
+    """Open the temporary file; errors name the target."""
     try:
         return open(draft, mode, **open_options)
     except FileNotFoundError:
@@ -62,14 +62,14 @@ def _created(draft: Path, path: Path, mode: str, **open_options: Any) -> IO[Any]
 
 
 def write_whole(path: Path, content: bytes) -> None:
-    """Write a file so that nobody ever sees a part of it.
+    """Write a file atomically.
 
     Parameters
     ----------
     path : Path
-        Where; a file that is there is replaced.
+        The file; an existing one is replaced.
     content : bytes
-        What.
+        The content.
 
     Raises
     ------
@@ -82,12 +82,12 @@ def write_whole(path: Path, content: bytes) -> None:
 
 @contextmanager
 def output_folder(path: Path) -> Iterator[Path]:
-    """Make a folder, and take it away again if nothing came to be in it.
+    """Create a folder, and remove it after an error if it is empty.
 
     Parameters
     ----------
     path : Path
-        The folder; one that is there is used as it is.
+        The folder; an existing one is used.
 
     Yields
     ------
@@ -100,6 +100,6 @@ def output_folder(path: Path) -> Iterator[Path]:
         yield path
     except BaseException:  # Ctrl-C too
         if is_new:
-            with suppress(OSError):  # not empty: keep what is whole
+            with suppress(OSError):  # not empty: keep complete files
                 path.rmdir()
         raise

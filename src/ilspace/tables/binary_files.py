@@ -111,7 +111,7 @@ def array_table(content: Mapping[str, Any], name: str, *, label: str | None) -> 
             f"type {X.dtype}: reshape or convert it."
         )
     table = pd.DataFrame(X, columns=[f"x{i}" for i in range(X.shape[1])])
-    if labels not in content or label is None:
+    if labels is None or labels not in content or label is None:
         return table
     y = [_unwrapped(each) for each in np.asarray(content[labels]).ravel()]
     if len(y) != len(table):
@@ -151,5 +151,5 @@ def write_out(table: pd.DataFrame, names: Sequence[str]) -> pd.DataFrame:
         is_whole = isinstance(entry, float) and entry.is_integer()
         return str(int(entry) if is_whole else entry)
 
-    names = {*names}.intersection(table.columns)
-    return table.assign(**{each: replaced(table[each], written, missing="") for each in names})
+    there = {*names}.intersection(table.columns)
+    return table.assign(**{each: replaced(table[each], written, missing="") for each in there})

@@ -22,11 +22,12 @@ from ilspace.estimators import ILSClassifier
 from ilspace.estimators.persistence import Fitted, loadable, save_estimator, training_record
 from ilspace.selection import LabelFreeSearch, default_grid
 from ilspace.selection.calibration import fitting_exponent, raised
-from ilspace.selection.holding_out import hold_out
+from ilspace.selection.hold_out import hold_out
 from ilspace.storage import ModelFileError, schema
 from ilspace.tables import encoding
 from ilspace.tables.columns import ColumnPlan, plan_columns
 from ilspace.tables.errors import TableError
+from ilspace.tables.kinds import STRING, is_whole
 from ilspace.tables.monitor import Monitor
 from ilspace.tables.second_opinion import NearestMean, is_blind, nearest_mean
 from ilspace.tables.trust import Trust, in_words, learn_trust
@@ -157,9 +158,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         "plan_": schema.Record(
             partial(ColumnPlan, source=(), target=()),  # the encoders know them
             {
-                "ids": schema.Each(encoding.STRING),
+                "ids": schema.Each(STRING),
                 "are_shared": schema.Value(bool),
-                "notes": schema.Each(encoding.STRING),
+                "notes": schema.Each(STRING),
             },
         ),
         "trust_": schema.Record(Trust, {"confidence": _BOUND, "distance": _BOUND}),
@@ -229,7 +230,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         check_consistent_length(X, y)
         classes, _ = encode_source(y)
         codes = encode_target(yt, classes, len(Xt))
-        yt = np.where(codes >= 0, classes[codes], None) if (codes >= 0).any() else None
+        yt = np.where(codes >= 0, classes[codes], np.array(None)) if (codes >= 0).any() else None
         self.plan_ = plan_columns(X, Xt, ids=self.ids, ignored=self.ignored, matching=self.matching)
         if not self.plan_.are_shared and yt is None:
             raise TableError(
@@ -383,10 +384,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             # the nearest mean once for rows scaled by their own table and once as if there were
             # one: other class frequencies mislead the first, other units the second
             alone = self.classes_[self.unadapted_(rows)]
-            others["unadapted"] = self.classes_[
-                self.unadapted_(self._unadapted_rows(entries, rows))
-            ]
-            doubts["unadapted"] = (alone != label) | (others["unadapted"] != label)
+            unadapted = self.classes_[self.unadapted_(self._unadapted_rows(entries, rows))]
+            others["unadapted"] = unadapted
+            doubts["unadapted"] = (alone != label) | (unadapted != label)
             if self.is_unchecked_:
                 doubts["unchecked"] = np.full(len(label), True)
         words = in_words(doubts)
@@ -498,7 +498,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.search_ = self.holdout_rows_ = self.holdout_estimator_ = None
         self.n_features_in_ = len(source.columns)
         self.classes_ = self.estimator_.classes_
-        if not all(encoding.is_whole(str(each)) for each in self.classes_):
+        if not all(is_whole(str(each)) for each in self.classes_):
             raise ModelFileError("a class of it holds half a character")
         if self.plan_.are_shared and source.columns != target.columns:
             raise ModelFileError("its tables should share their columns and do not")

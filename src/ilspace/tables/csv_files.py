@@ -51,7 +51,7 @@ def csv_blocks(
     """
     import pandas as pd
 
-    separator, decimal, names, strings = _dialect(stream.read(_SAMPLE), name)
+    separator, decimal, names, strings = _dialect(stream.read(_SAMPLE), name, string_columns)
     stream.seek(0)
     # Whether a column identifies rows is known once all of it is seen; by then 0012 would be 12.
     doubtful = [each for each in names if n_rows is None and is_called_identifier(each)]
@@ -97,7 +97,9 @@ def _as_written_or_numbers(column: pd.Series) -> pd.Series:
     return column.mask(missing)
 
 
-def _dialect(sample: bytes, name: str) -> tuple[str, str, list[str], list[str]]:
+def _dialect(
+    sample: bytes, name: str, string_columns: Sequence[str]
+) -> tuple[str, str, list[str], list[str]]:
     """Find out how a text file is written, from its beginning.
 
     Returns
@@ -131,7 +133,8 @@ def _dialect(sample: bytes, name: str) -> tuple[str, str, list[str], list[str]]:
     entries = list(zip(*(row for row in rows if len(row) == len(names)), strict=True))
     written = [
         [each.strip() for each in column if each.strip() not in values.MISSING]
-        for column in entries
+        for column_name, column in zip(names, entries, strict=False)
+        if column_name not in string_columns  # labels such as "0." say nothing about numbers
     ]
     n_comma = sum(
         any(map(values.DECIMAL_COMMA.fullmatch, column))

@@ -98,7 +98,7 @@ def diagnose(
         reason = " ".join(str(error).split())
         comparison = Comparison("nothing", 0, {}, None, f"Nothing to compare with: {reason}")
     predicted = new_rows(labelled)["label"].to_numpy()
-    balances = (_balance(each, model.classes_) for each in (tables.y, predicted))
+    balances = _balance(tables.y, model.classes_), _balance(predicted, model.classes_)
     return Diagnosis(comparison, before, after, *balances, leading_directions(model, tables.target))
 
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from ilspace.datasets.preprocessing import STEPS
-from ilspace.storage.schema import POSITIVE, ArrayOf, Check, Each, Record, Value
-from ilspace.tables import values
-from ilspace.tables.columns import Column
+from ilspace.storage.schema import POSITIVE, ArrayOf, Check, Each, OneOf, Record, Value
 from ilspace.tables.errors import TableError
+from ilspace.tables.kinds import KINDS, Column
+from ilspace.tables.values import as_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,20 +32,14 @@ class Entries(NamedTuple):
 
     Attributes
     ----------
-    numbers : ndarray of shape (n, n_numbers)
-        NaN for a missing value.
-    indicators : ndarray of shape (n, n_categories)
-        1 for the category of a row, 0 for others; all 0 for a missing value, or for a category
-        that was not there when the encoder was made.
+    values : ndarray of shape (n, n_encoded)
+        What the kinds of the columns read; NaN for what is to be filled.
+    n_known : ndarray of shape (n,)
+        Number of features of each row that are not missing.
     """
 
-    numbers: np.ndarray
-    indicators: np.ndarray
-
-    @property
-    def n_known(self) -> np.ndarray:
-        """Number of entries of each row that are not missing."""
-        return np.sum(~np.isnan(self.numbers), axis=1) + self.indicators.sum(axis=1)
+    values: np.ndarray
+    n_known: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -62,8 +56,8 @@ class TableEncoder:
         The features.
     scaling : str
         One of `SCALINGS`.
-    fill : ndarray of shape (n_numbers,)
-        What missing values are filled with, for each column of numbers.
+    fill : ndarray of shape (n_encoded,)
+        What missing values are filled with.
     center, scale : ndarray of shape (n_encoded,)
         What `zscore` takes off, and divides by.
     """
@@ -75,17 +69,19 @@ class TableEncoder:
     scale: np.ndarray
 
     @property
-    def names(self) -> list[str]:
-        """Names of the encoded columns, numbers first."""
-        numbers = [each.name for each in self.columns if not each.categories]
-        return numbers + [
-            f"{each.name}={category}" for each in self.columns for category in each.categories
-        ]
+    def ordered(self) -> list[Column]:
+        """Columns in the order in which they are encoded: numbers first, then categories."""
+        return [each for kind in KINDS.values() for each in self.columns if type(each) is kind]
 
     @property
-    def categorical(self) -> tuple[str, ...]:
-        """Names of the columns of categories, which are compared as they are written."""
-        return tuple(each.name for each in self.columns if each.categories)
+    def names(self) -> list[str]:
+        """Names of the encoded columns."""
+        return [name for each in self.ordered for name in each.names]
+
+    @property
+    def as_written(self) -> tuple[str, ...]:
+        """Names of the columns whose entries are compared as they are written."""
+        return tuple(each.name for each in self.columns if each.as_written)
 
     def encode(self, table: pd.DataFrame) -> np.ndarray:
         """Encode rows.
@@ -115,7 +111,7 @@ class TableEncoder:
         Entries
             The same for all encoders of the same columns.
         """
-        table = values.as_table(table)
+        table = as_table(table)
         missing = sorted({each.name for each in self.columns}.difference(table.columns))
         if missing:
             raise TableError(
@@ -123,7 +119,10 @@ class TableEncoder:
                 f"but lacks it{f' and {len(missing) - 1} others' if len(missing) > 1 else ''}: add "
                 "it (empty, if its values are unknown)."
             )
-        return Entries(_numbers(table, self.columns), _indicators(table, self.columns))
+        values = [(each, each.read(table[each.name])) for each in self.ordered]
+        # by rows, so that sums do not depend on how pandas keeps its columns
+        joined = np.ascontiguousarray(np.concatenate([each for _, each in values], axis=1))
+        return Entries(joined, np.sum([kind.known(each) for kind, each in values], axis=0))
 
     def scale_entries(self, entries: Entries) -> np.ndarray:
         """Fill missing values and scale.
@@ -138,8 +137,7 @@ class TableEncoder:
         ndarray of shape (n, n_encoded)
             In double precision.
         """
-        numbers = np.where(np.isnan(entries.numbers), self.fill, entries.numbers)
-        X = np.concatenate([numbers, entries.indicators], axis=1)
+        X = np.where(np.isnan(entries.values), self.fill, entries.values)
         for step in self.scaling.split("-"):
             if step == "sqrt" and X.min(initial=0) < 0:
                 raise TableError(
@@ -174,7 +172,7 @@ def fit_encoder(
     nothing = np.zeros(0)
     encoder = TableEncoder(tuple(columns), scaling, nothing, nothing, nothing)
     entries = encoder.read(table)
-    sums, counts = known_sums(entries.numbers)
+    sums, counts = known_sums(entries.values)
     fill, width = sums / np.maximum(counts, 1), len(encoder.names)
     encoder = replace(encoder, fill=fill, center=np.zeros(width), scale=np.ones(width))
     X = unscaled(encoder, fill).scale_entries(entries)
@@ -195,25 +193,25 @@ def default_scaling(*domains: Sequence[Column]) -> str:
     str
         ``"zscore"`` for few columns, ``"zscore-l2"`` for many.
     """
-    widths = [sum(len(each.categories) or 1 for each in columns) for columns in domains]
+    widths = [sum(len(each.names) for each in columns) for columns in domains]
     return "zscore-l2" if min(widths) >= WIDE else "zscore"
 
 
-def known_sums(numbers: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sums and counts of the numbers of some rows, for the means that fill missing values.
+def known_sums(values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sums and counts of the values of some rows, for the means that fill missing ones.
 
     Parameters
     ----------
-    numbers : ndarray of shape (n, n_numbers)
+    values : ndarray of shape (n, n_encoded)
         Of some rows, NaN where they are missing.
 
     Returns
     -------
-    sums, counts : ndarray of shape (n_numbers,)
-        One per column of numbers.
+    sums, counts : ndarray of shape (n_encoded,)
+        One per encoded column.
     """
-    known = ~np.isnan(numbers)
-    return np.where(known, numbers, 0).sum(axis=0), known.sum(axis=0)
+    known = ~np.isnan(values)
+    return np.where(known, values, 0).sum(axis=0), known.sum(axis=0)
 
 
 def unscaled(encoder: TableEncoder, fill: np.ndarray) -> TableEncoder:
@@ -223,7 +221,7 @@ def unscaled(encoder: TableEncoder, fill: np.ndarray) -> TableEncoder:
     ----------
     encoder : TableEncoder
         An encoder of the same columns.
-    fill : ndarray of shape (n_numbers,)
+    fill : ndarray of shape (n_encoded,)
         What missing values are filled with.
 
     Returns
@@ -245,7 +243,7 @@ def scaled_encoder(
     ----------
     encoder : TableEncoder
         An encoder of the same columns.
-    fill : ndarray of shape (n_numbers,)
+    fill : ndarray of shape (n_encoded,)
         What missing values are filled with.
     mean, std : ndarray of shape (n_encoded,)
         Of the rows as :func:`unscaled` encodes them.
@@ -259,87 +257,24 @@ def scaled_encoder(
     """
     if "zscore" not in encoder.scaling.split("-"):
         return replace(encoder, fill=fill)
-    scale = _scale(mean, std, encoder.columns, n_rows)
+    scale = _scale(mean, std, encoder.ordered, n_rows)
     return replace(encoder, fill=fill, center=mean, scale=scale)
 
 
 def _scale(mean: np.ndarray, std: np.ndarray, columns: Sequence[Column], n_rows: int) -> np.ndarray:
-    """Standard deviation of each column of numbers, and of each column's categories together."""
-    std = std.copy()
-    start = sum(not column.categories for column in columns)
+    """Standard deviation of the encoded columns of each feature together."""
+    std, start = std.copy(), 0
     for column in columns:
-        stop = start + len(column.categories)
-        std[start:stop] = np.sqrt(np.sum(std[start:stop] ** 2))
+        stop = start + len(column.names)
+        if stop > start + 1:
+            std[start:stop] = np.sqrt(np.sum(std[start:stop] ** 2))
         start = stop
     # the mean of n equal numbers is off by up to n rounding errors, and the deviation follows
     varies = std > n_rows * np.finfo(float).eps * np.abs(mean)
     return np.where(varies, std, _SILENCE)
 
 
-def _numbers(table: pd.DataFrame, columns: Sequence[Column]) -> np.ndarray:
-    names = [each.name for each in columns if not each.categories]
-    chosen = table[names]
-    if all(dtype.kind in "fiub" for dtype in chosen.dtypes):  # at once, as is usual
-        numbers = chosen.to_numpy(dtype=float)
-    else:
-        numbers = np.stack([_read_numbers(chosen[name]) for name in names], axis=1)
-    # by rows, so that sums do not depend on how pandas keeps its columns
-    return np.ascontiguousarray(values.without_giants(numbers))
-
-
-def _read_numbers(column: pd.Series) -> np.ndarray:
-    """Numbers of a column that had numbers when the encoder was made."""
-    if values.are_dates(column):
-        raise TableError(
-            f"The column {str(column.name)!r} must hold numbers, as in training, but holds dates: "
-            "check the file."
-        )
-    numbers = values.as_numbers(column)
-    # entry by entry, as a table may come in blocks: words are missing values, but this is a number
-    for entry in column[np.isnan(numbers) & column.notna().to_numpy()].astype(str).unique():
-        if values.COMMAS_IN_NUMBER.fullmatch(entry.strip()):
-            raise TableError(
-                f"The column {str(column.name)!r} must hold numbers, but has the entry {entry!r}: "
-                "a decimal comma must be a point, and there is no thousands separator."
-            )
-    return numbers
-
-
-def _indicators(table: pd.DataFrame, columns: Sequence[Column]) -> np.ndarray:
-    blocks = [
-        (
-            values.as_strings(table[each.name]).to_numpy()[:, None]
-            == np.array(each.categories, object)
-        )
-        for each in columns
-        if each.categories
-    ]
-    return np.concatenate([np.zeros((len(table), 0)), *blocks], axis=1)
-
-
 # -- on disk -------------------------------------------------------------------------------------
-
-
-def is_whole(text: str) -> bool:
-    """Tell strings from those with half a character, which no file of labels can hold.
-
-    Parameters
-    ----------
-    text : str
-        The string.
-
-    Returns
-    -------
-    bool
-        Whether it can be written.
-    """
-    return text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text)
-
-
-STRING = Value(str, check=Check("hold whole characters", is_whole))
-"""A string in a file."""
-
-_COLUMN = Record(Column, {"name": STRING, "categories": Each(STRING)})
 
 
 def encoder_schema(side: str) -> Record:
@@ -358,9 +293,9 @@ def encoder_schema(side: str) -> Record:
     return Record(
         TableEncoder,
         {
-            "columns": Each(_COLUMN, check=Check("have distinct names", _are_distinct)),
+            "columns": Each(OneOf(KINDS), check=Check("have distinct names", _are_distinct)),
             "scaling": Value(str, check=Check(f"be one of {SCALINGS}", SCALINGS.__contains__)),
-            "fill": ArrayOf((f"numbers of {side}",)),
+            "fill": ArrayOf((side,)),
             "center": ArrayOf((side,)),
             "scale": ArrayOf((side,), check=POSITIVE),
         },
@@ -373,6 +308,5 @@ def _are_distinct(columns: tuple[Column, ...]) -> bool:
 
 
 def _fits_columns(encoder: TableEncoder) -> bool:
-    """Tell whether there is a number per column to fill, and per encoded column to scale."""
-    n_numbers = sum(not each.categories for each in encoder.columns)
-    return (len(encoder.fill), len(encoder.center)) == (n_numbers, len(encoder.names))
+    """Tell whether there is a number per encoded column."""
+    return len(encoder.center) == len(encoder.names)

@@ -336,11 +336,11 @@ def encoder_of_all(sampled: TableEncoder, target: PartitionedTable) -> TableEnco
 
 def _sums_of_partition(partition: Partition, encoder: TableEncoder) -> Any:
     """Sums and counts of the numbers that are not missing."""
-    return known_sums(encoder.read(read_partition(partition, encoder.categorical)).numbers)
+    return known_sums(encoder.read(read_partition(partition, encoder.as_written)).values)
 
 
 def _encode_partition(partition: Partition, encoder: TableEncoder) -> np.ndarray:
-    return encoder.encode(read_partition(partition, encoder.categorical))
+    return encoder.encode(read_partition(partition, encoder.as_written))
 
 
 def _labels_of_partition(partition: Partition, classes: np.ndarray, label: str) -> np.ndarray:
@@ -353,7 +353,7 @@ def _label_partition(
     partition: Partition, model: TableClassifier, first: int, label: str | None
 ) -> str:
     """Predictions as lines of a CSV file; with a label, which rows had one."""
-    as_written = (*model.plan_.ids, *model.target_encoder_.categorical)
+    as_written = (*model.plan_.ids, *model.target_encoder_.as_written)
     table = read_partition(partition, as_written if label is None else (*as_written, label))
     with as_table_errors():
         labelled = model.label_rows(table)

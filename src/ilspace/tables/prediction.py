@@ -202,7 +202,7 @@ def label_file(
     known = {*model.plan_.ids, *(each.name for each in model.plan_.target)}
     left_out: tuple[str, ...] = ()
     # as written: of categories 1, 2 and x, a block with missing values and no x makes 1.0 and 2.0
-    as_written = (*model.plan_.ids, *model.target_encoder_.categorical)
+    as_written = (*model.plan_.ids, *model.target_encoder_.as_written)
     for block in read_chunks(path, string_columns=as_written, n_rows=n_rows):
         left_out = tuple(str(each) for each in block.columns if each not in known)
         with as_table_errors():

@@ -1,4 +1,4 @@
-"""Do after fit what the chosen estimator does."""
+"""Delegate the methods of a fitted search to its best estimator."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _WHERE = {"sample_domain": True, "allow_source": True}
 
 
 def _best_has(method: str):
-    """Tell whether the estimator, chosen or still to be chosen, has a method."""
+    """Check that the estimator, chosen or not yet, has a method."""
 
     def check(self) -> bool:
         getattr(getattr(self, "best_estimator_", self.estimator), method)
@@ -23,8 +23,8 @@ def _best_has(method: str):
     return check
 
 
-class Deputy:
-    """Base of a search that stands for its `best_estimator_` once it is fitted."""
+class DelegatingSearch:
+    """Base of a search that delegates to its `best_estimator_` once it is fitted."""
 
     __metadata_request__predict = _WHERE
     __metadata_request__predict_proba = _WHERE
@@ -50,16 +50,16 @@ class Deputy:
         """Names of the columns of the source."""
         return self.best_estimator_.feature_names_in_
 
-    def _ask(self, method: str, X, *more, domain, sample_domain, allow_source) -> Any:
+    def _delegate(self, method: str, given: tuple, domain, sample_domain, allow_source) -> Any:
         check_is_fitted(self)
         check_domain(domain)
-        where = {}
         if domain == "source" and sample_domain is None:
             sample_domain, allow_source = 1, True
-        if sample_domain is not None:
-            X = as_rows(X)
-            where = {"sample_domain": sample_domain, "allow_source": allow_source}
-        return getattr(self.best_estimator_, method)(X, *more, **where)
+        ask = getattr(self.best_estimator_, method)
+        if sample_domain is None:
+            return ask(*given)
+        X, *labels = given
+        return ask(as_rows(X), *labels, sample_domain=sample_domain, allow_source=allow_source)
 
     @available_if(_best_has("predict"))
     def predict(self, X, domain="target", *, sample_domain=None, allow_source=False):
@@ -81,12 +81,11 @@ class Deputy:
         ndarray of shape (n,)
             Labels.
         """
-        where = {"domain": domain, "sample_domain": sample_domain, "allow_source": allow_source}
-        return self._ask("predict", X, **where)
+        return self._delegate("predict", (X,), domain, sample_domain, allow_source)
 
     @available_if(_best_has("predict_proba"))
     def predict_proba(self, X, domain="target", *, sample_domain=None, allow_source=False):
-        """Probabilities of the classes, by the chosen estimator.
+        """Class probabilities, by the chosen estimator.
 
         Parameters
         ----------
@@ -104,12 +103,11 @@ class Deputy:
         array of shape (n, n_classes)
             Rows sum to 1.
         """
-        where = {"domain": domain, "sample_domain": sample_domain, "allow_source": allow_source}
-        return self._ask("predict_proba", X, **where)
+        return self._delegate("predict_proba", (X,), domain, sample_domain, allow_source)
 
     @available_if(_best_has("transform"))
     def transform(self, X, domain="target", *, sample_domain=None, allow_source=False):
-        """Send rows to the latent space of the chosen estimator.
+        """Map rows to the latent space of the chosen estimator.
 
         Parameters
         ----------
@@ -125,14 +123,13 @@ class Deputy:
         Returns
         -------
         array of shape (n, n_components)
-            The rows there.
+            The rows in the latent space.
         """
-        where = {"domain": domain, "sample_domain": sample_domain, "allow_source": allow_source}
-        return self._ask("transform", X, **where)
+        return self._delegate("transform", (X,), domain, sample_domain, allow_source)
 
     @available_if(_best_has("transform"))
     def fit_transform(self, X, y=None, Xt=None, yt=None, *, sample_domain=None):
-        """Fit, then send the rows of X to the latent space of the chosen estimator.
+        """Fit, then map the rows of X to the latent space of the chosen estimator.
 
         Parameters
         ----------
@@ -173,8 +170,7 @@ class Deputy:
         Returns
         -------
         float
-            Share of rows that are given their true class.
+            Fraction of rows classified correctly.
         """
-        where = {"domain": domain, "sample_domain": sample_domain, "allow_source": allow_source}
-        weights = () if sample_weight is None else (sample_weight,)
-        return self._ask("score", X, y, *weights, **where)
+        given = (X, y) if sample_weight is None else (X, y, sample_weight)
+        return self._delegate("score", given, domain, sample_domain, allow_source)

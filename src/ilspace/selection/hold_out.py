@@ -1,4 +1,4 @@
-"""Rows that a model does not learn from, so that it can be judged by them."""
+"""Stratified hold-out of source rows."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ import numpy as np
 
 
 def hold_out(labels: np.ndarray, share: float, rng: np.random.Generator) -> np.ndarray:
-    """Draw the source rows that no model may learn from, class by class.
+    """Draw the source rows to hold out from training, stratified by class.
 
     Parameters
     ----------
     labels : ndarray of shape (n,)
         Labels of the source rows.
     share : float
-        Share of each class.
+        Fraction of each class.
     rng : Generator
         Source of randomness.
 
     Returns
     -------
     ndarray of int
-        Row numbers, ascending; a class of a single row has none there, any other at least one.
+        Row indices, ascending; at least one per class of two or more rows.
     """
     drawn = []
     for label in np.unique(labels):

@@ -1,0 +1,292 @@
+"""Kinds of columns, one class each: how they look, what they become, what a file holds of them.
+
+A new kind is one more class here, with its place in `KINDS`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, ClassVar
+
+import numpy as np
+
+from ilspace.storage.schema import Check, Each, Field, Value
+from ilspace.tables.errors import TableError
+from ilspace.tables.values import (
+    COMMAS_IN_NUMBER,
+    are_dates,
+    as_numbers,
+    as_strings,
+    is_number,
+    is_text,
+    without_giants,
+)
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+MOST_CATEGORIES = 50
+"""Categories of a column that are told apart; rarer ones count as none of them."""
+
+_MOSTLY = 0.8
+"""Share of the entries of a column that must be numbers, for the others to be missing values."""
+
+_MOST_CODES = 20
+"""Different numbers that may still be codes of categories."""
+
+
+def is_whole(text: str) -> bool:
+    """Tell strings from those with half a character, which no file of labels can hold.
+
+    Parameters
+    ----------
+    text : str
+        The string.
+
+    Returns
+    -------
+    bool
+        Whether it can be written.
+    """
+    return text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text)
+
+
+STRING = Value(str, check=Check("hold whole characters", is_whole))
+"""A string in a file."""
+
+
+@dataclass(frozen=True)
+class Column(ABC):
+    """A feature as it stands in a table; each kind is a subclass.
+
+    Attributes
+    ----------
+    name : str
+        As in the header.
+    """
+
+    name: str
+
+    as_written: ClassVar[bool] = False
+    """Whether entries are compared as they are written, so that files are read as strings."""
+
+    schema: ClassVar[dict[str, Field]] = {"name": STRING}
+    """What a file holds of it."""
+
+    @classmethod
+    @abstractmethod
+    def recognise(cls, name: str, sides: Sequence[pd.Series], notes: list[str]) -> Column | str:
+        """Tell whether a column is of this kind.
+
+        Parameters
+        ----------
+        name : str
+            As in the header.
+        sides : sequence of Series
+            The column in each table that has to agree on it.
+        notes : list of str
+            Takes sentences about what was decided.
+
+        Returns
+        -------
+        Column or str
+            The feature; or why it is left out; or an empty string, if it is of another kind.
+        """
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the encoded columns that it becomes."""
+        return [self.name]
+
+    @abstractmethod
+    def read(self, column: pd.Series) -> np.ndarray:
+        """Entries as numbers.
+
+        Parameters
+        ----------
+        column : Series
+            Of any rows.
+
+        Returns
+        -------
+        ndarray of shape (n, len(self.names))
+            NaN for what is filled with the mean of its domain.
+        """
+
+    def known(self, values: np.ndarray) -> np.ndarray:
+        """Tell the rows whose entry is not missing.
+
+        Parameters
+        ----------
+        values : ndarray of shape (n, len(self.names))
+            From :meth:`read`.
+
+        Returns
+        -------
+        ndarray of bool, shape (n,)
+            True where there is a value.
+        """
+        return ~np.isnan(values[:, 0])
+
+
+class Dates(Column):
+    """Dates, which are left out."""
+
+    @classmethod
+    def recognise(cls, name, sides, notes):
+        """Dates in either table; see :class:`Column`."""
+        return "Dates" if any(map(are_dates, sides)) else ""
+
+    def read(self, column):
+        """Nothing is read of what is left out."""
+        raise TypeError(f"The dates of {self.name!r} are left out.")
+
+
+class Empty(Dates):
+    """A column without any value in one of the tables, which is left out."""
+
+    @classmethod
+    def recognise(cls, name, sides, notes):
+        """No value in either table; see :class:`Column`."""
+        known = (as_strings(each) if is_text(each) else each for each in sides)
+        return "Without any value" if any(each.isna().all() for each in known) else ""
+
+
+class Number(Column):
+    """A measurement; a missing value is filled with the mean of its domain."""
+
+    @classmethod
+    def recognise(cls, name, sides, notes):
+        """Numbers in one table: numbers in the other; see :class:`Column`."""
+        if not any(not is_text(each) or are_mostly_numbers(each) for each in sides):
+            return ""
+        for column in filter(is_text, sides):
+            # a table may write missing values in its own way; one that holds words is another thing
+            numbers = as_numbers(column)
+            lost = int(np.isnan(numbers).sum() - column.isna().sum())
+            if lost > len(column) / 2:
+                example = str(column[np.isnan(numbers) & column.notna().to_numpy()].iloc[0])
+                raise TableError(
+                    f"The column {name!r} must hold numbers in both tables, or strings in both, "
+                    f"but holds numbers in one and strings such as {example!r} in the other: "
+                    "convert it, or leave it out."
+                )
+            if lost:
+                entries = "1 entry" if lost == 1 else f"{lost} entries"
+                notes.append(f"Not numbers, and taken for missing values: {entries} of {name!r}.")
+        return cls(name)
+
+    def read(self, column):
+        """Entries as numbers, also of a column that came as strings; see :class:`Column`."""
+        if column.dtype.kind in "fiub":
+            return without_giants(column.to_numpy(dtype=float))[:, None]
+        if are_dates(column):
+            raise TableError(
+                f"The column {self.name!r} must hold numbers, as in training, but holds dates: "
+                "check the file."
+            )
+        numbers = as_numbers(column)
+        # entry by entry, as a table may come in blocks: words are missing, but this is a number
+        for entry in column[np.isnan(numbers) & column.notna().to_numpy()].astype(str).unique():
+            if COMMAS_IN_NUMBER.fullmatch(entry.strip()):
+                raise TableError(
+                    f"The column {self.name!r} must hold numbers, but has the entry {entry!r}: a "
+                    "decimal comma must be a point, and there is no thousands separator."
+                )
+        return numbers[:, None]
+
+
+@dataclass(frozen=True)
+class Category(Column):
+    """One of some strings: an encoded column for each, 1 for the category of a row and 0 elsewhere.
+
+    A missing value, and a category that was not there in training, is none of them.
+
+    Attributes
+    ----------
+    categories : tuple of str
+        What it may hold.
+    """
+
+    categories: tuple[str, ...] = ()
+
+    as_written = True
+    schema = {"name": STRING, "categories": Each(STRING)}
+
+    @classmethod
+    def recognise(cls, name, sides, notes):
+        """Strings that both tables have; see :class:`Column`."""
+        import pandas as pd
+
+        strings = [as_strings(each).dropna() for each in sides]
+        if example := _number_with_comma(pd.concat(strings).unique().tolist()):
+            raise TableError(
+                f"The column {name!r} must hold numbers or categories, but holds numbers with "
+                f"commas, such as {example!r}: write decimal points, and no thousands separator."
+            )
+        if set(strings[0]).isdisjoint(strings[-1]):
+            return "Without a category that both tables have"
+        counts = pd.concat(strings).value_counts().sort_index()
+        kept = counts.sort_values(ascending=False, kind="stable").index[:MOST_CATEGORIES]
+        if len(counts) > len(kept):
+            notes.append(
+                f"{name!r} has {len(counts)} categories; the {MOST_CATEGORIES} most frequent are "
+                "used."
+            )
+        return cls(name, tuple(sorted(map(str, kept))))
+
+    @property
+    def names(self):
+        """One per category."""
+        return [f"{self.name}={each}" for each in self.categories]
+
+    def read(self, column):
+        """Indicators of the categories; see :class:`Column`."""
+        strings = as_strings(column).to_numpy()
+        return (strings[:, None] == np.array(self.categories, object)).astype(float)
+
+    def known(self, values):
+        """Rows of one of the categories; see :class:`Column`."""
+        return values.any(axis=1)
+
+
+KINDS: dict[str, type[Column]] = {
+    "dates": Dates,
+    "empty": Empty,
+    "number": Number,
+    "category": Category,
+}
+"""All kinds, in the order in which a column is asked whether it is one; encoded columns come in
+this order too."""
+
+
+def are_mostly_numbers(column: pd.Series) -> bool:
+    """Tell measurements with a few odd entries from categories that happen to be numbers.
+
+    Parameters
+    ----------
+    column : Series
+        Of strings.
+
+    Returns
+    -------
+    bool
+        True for many different numbers and few other strings.
+    """
+    strings = as_strings(column).dropna()
+    numbers = as_numbers(strings)
+    known = numbers[~np.isnan(numbers)]
+    if len(known) < _MOSTLY * len(strings) or len(np.unique(known)) <= _MOST_CODES:
+        return False
+    return not strings.str.fullmatch(r"0\d+").any()  # codes such as 007
+
+
+def _number_with_comma(strings: Sequence[str]) -> str | None:
+    """An entry of a column that would hold numbers, were it not for their commas."""
+    with_comma = [each for each in strings if COMMAS_IN_NUMBER.fullmatch(each)]
+    others = set(strings).difference(with_comma)
+    if len(with_comma) <= _MOST_CODES or not all(map(is_number, others)):
+        return None
+    return with_comma[0]
