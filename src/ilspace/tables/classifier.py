@@ -24,7 +24,7 @@ from ilspace.selection import LabelFreeSearch, default_grid
 from ilspace.selection.calibration import fitting_exponent, raised
 from ilspace.selection.hold_out import hold_out
 from ilspace.storage import ModelFileError, schema
-from ilspace.tables import encoding, kinds
+from ilspace.tables import encoding
 from ilspace.tables.columns import ColumnPlan, plan_columns
 from ilspace.tables.errors import TableError
 from ilspace.tables.monitor import Monitor
@@ -157,9 +157,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         "plan_": schema.Record(
             partial(ColumnPlan, source=(), target=()),  # the encoders know them
             {
-                "ids": schema.Each(kinds.STRING),
+                "ids": schema.Each(STRING),
                 "are_shared": schema.Value(bool),
-                "notes": schema.Each(kinds.STRING),
+                "notes": schema.Each(STRING),
             },
         ),
         "trust_": schema.Record(Trust, {"confidence": _BOUND, "distance": _BOUND}),
@@ -383,10 +383,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             # the nearest mean once for rows scaled by their own table and once as if there were
             # one: other class frequencies mislead the first, other units the second
             alone = self.classes_[self.unadapted_(rows)]
-            others["unadapted"] = self.classes_[
-                self.unadapted_(self._unadapted_rows(entries, rows))
-            ]
-            doubts["unadapted"] = (alone != label) | (others["unadapted"] != label)
+            unadapted = self.classes_[self.unadapted_(self._unadapted_rows(entries, rows))]
+            others["unadapted"] = unadapted
+            doubts["unadapted"] = (alone != label) | (unadapted != label)
             if self.is_unchecked_:
                 doubts["unchecked"] = np.full(len(label), True)
         words = in_words(doubts)
@@ -498,7 +497,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.search_ = self.holdout_rows_ = self.holdout_estimator_ = None
         self.n_features_in_ = len(source.columns)
         self.classes_ = self.estimator_.classes_
-        if not all(kinds.is_whole(str(each)) for each in self.classes_):
+        if not all(is_whole(str(each)) for each in self.classes_):
             raise ModelFileError("a class of it holds half a character")
         if self.plan_.are_shared and source.columns != target.columns:
             raise ModelFileError("its tables should share their columns and do not")

@@ -149,8 +149,9 @@ def _counted_to(names: Sequence[str]) -> tuple[str, int] | None:
     numbers = sorted(int(each[2]) for each in matches if each)
     if len(prefixes) != 1 or len(numbers) < len(names) or numbers[0] > 1:
         return None
-    has_gap = numbers != list(range(numbers[0], numbers[-1] + 1))
-    return None if has_gap else (str(prefixes.pop()), numbers[-1])
+    if numbers != list(range(numbers[0], numbers[0] + len(numbers))):
+        return None
+    return str(prefixes.pop()), numbers[-1]
 
 
 def _common(source: list[str], target: list[str], notes: list[str]) -> list[str]:
