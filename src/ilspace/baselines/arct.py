@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
 
 import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from ilspace.baselines import _constraints
 from ilspace.baselines._base import LatentBaseline, by_domain, dense_rows, mean_length
 from ilspace.baselines._pair_transforms import Learned, asymmetric_transform, symmetric_metric
 from ilspace.domains import Domain
@@ -114,15 +111,6 @@ class ARCt(LatentBaseline):
 
     _needs_target_labels = True
     _takes_different_columns = True
-    _parameter_constraints = {
-        "symmetric": ["boolean"],
-        "kernel": [StrOptions({"linear", "rbf"})],
-        "gamma": [_constraints.POSITIVE],
-        "penalty": [_constraints.NONNEGATIVE],
-        "tail": [Interval(Real, 0, 0.5, closed="left")],
-        "max_iter": [_constraints.COUNT],
-        "classifier": _constraints.CLASSIFIER,
-    }
 
     def __init__(
         self,

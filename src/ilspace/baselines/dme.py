@@ -9,10 +9,9 @@ import numpy as np
 from scipy.spatial.distance import pdist
 from sklearn.decomposition import KernelPCA
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from ilspace._typing import Objective
-from ilspace.baselines import _constraints
 from ilspace.baselines._base import LatentBaseline, dense_rows
 from ilspace.baselines._discrepancies import DISCREPANCIES
 from ilspace.baselines._subspaces import principal_subspace
@@ -187,16 +186,7 @@ class DME(LatentBaseline):
     1.0
     """
 
-    _parameter_constraints = {
-        "n_components": [_constraints.COUNT, None],
-        "discrepancy": [StrOptions(set(DISCREPANCIES))],
-        "embedding": [StrOptions({"linear", "rbf"})],
-        "bandwidth_scale": [_constraints.POSITIVE],
-        "cluster_weight": [_constraints.NONNEGATIVE, None],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "tol": [_constraints.NONNEGATIVE],
-        "classifier": _constraints.CLASSIFIER,
-    }
+    _parameter_constraints = {"max_iter": [Interval(Integral, 0, None, closed="left")]}
 
     def __init__(
         self,
@@ -278,8 +268,6 @@ class DME(LatentBaseline):
         if self.kernel_ is None:
             return super()._latent(X, is_source)
         rows = dense_rows(X)
-        if len(rows) == 0:
-            return np.empty((0, self.n_components_), dtype=rows.dtype)
         components = self.kernel_.transform(rows - self.source_mean_)
         return as_dtype(components @ self.projection_, rows.dtype)
 
