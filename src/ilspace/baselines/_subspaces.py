@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 import numpy as np
 from sklearn.cross_decomposition import PLSRegression
@@ -73,9 +71,7 @@ def pls_subspace(offsets: np.ndarray, codes: np.ndarray, n_components: int) -> n
     return basis
 
 
-SUBSPACES: Mapping[str, Callable[[np.ndarray, np.ndarray, int], np.ndarray]] = MappingProxyType(
-    {"pca": lambda offsets, codes, n: principal_subspace(offsets, n), "pls": pls_subspace}
-)
+SUBSPACES = {"pca": lambda offsets, codes, n: principal_subspace(offsets, n), "pls": pls_subspace}
 """Subspaces of the source, by name."""
 
 

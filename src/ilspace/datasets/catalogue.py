@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from ilspace.datasets._files import PUBLIC_COPIES, DataCorrupt, DataMissing, locate, search_roots
 from ilspace.datasets.office_caltech import PARTS
@@ -28,7 +27,7 @@ class DataSet:
 
     name: str
     about: str
-    files: MappingProxyType[str, str]
+    files: Mapping[str, str]
 
     @property
     def folder(self) -> str:
@@ -62,16 +61,12 @@ class DataSet:
         return "here"
 
 
-DATA_SETS = MappingProxyType(
-    {
-        f"office-caltech-{name}": DataSet(
-            f"office-caltech-{name}",
-            part["summary"],
-            MappingProxyType(dict(part["files"].values())),
-        )
-        for name, part in PARTS.items()
-    }
-)
+DATA_SETS = {
+    f"office-caltech-{name}": DataSet(
+        f"office-caltech-{name}", part["summary"], dict(part["files"].values())
+    )
+    for name, part in PARTS.items()
+}
 """Data sets by name."""
 
 
