@@ -137,30 +137,24 @@ class MMDT(ScoringBaseline):
         ]
         self.source_mean_, self.target_mean_ = means[0], means[-1]
         self.source_projection_, self.target_projection_ = axes[0], axes[-1]
-        rows = with_one((source.labelled_rows - means[0]) @ axes[0])
-        others = with_one((target.labelled_rows - means[-1]) @ axes[-1])
-        signs, other_signs = (
-            one_against_rest(each.labelled_codes, len(self.classes_)) for each in (source, target)
+        n_classes = len(self.classes_)
+        self._alternate(
+            with_one((source.labelled_rows - means[0]) @ axes[0]),
+            with_one((target.labelled_rows - means[-1]) @ axes[-1]),
+            [one_against_rest(each.labelled_codes, n_classes) for each in (source, target)],
         )
-        self._alternate(rows, signs, others, other_signs)
         self._scorers = (
             _scorer(means[-1], axes[-1], self.hyperplanes_ @ self.transformation_),
             _scorer(means[0], axes[0], self.hyperplanes_),
         )
 
-    def _alternate(
-        self,
-        source: np.ndarray,
-        source_signs: np.ndarray,
-        target: np.ndarray,
-        target_signs: np.ndarray,
-    ) -> None:
+    def _alternate(self, source: np.ndarray, target: np.ndarray, labels: list[np.ndarray]) -> None:
+        signs, target_signs = np.vstack(labels), labels[1]
         weight = self.transform_weight
         if weight is None:
             weight = _RELEASED_WEIGHT if self._shares_features else 1.0
         shape = (source.shape[1], target.shape[1])
         anchor = np.eye(*shape) if self._shares_features else np.zeros(shape)
-        signs = np.vstack([source_signs, target_signs])
         costs = np.repeat([self.source_cost, self.target_cost], [len(source), len(target)])
         units, target_costs = np.eye(signs.shape[1]), costs[len(source) :]
 
