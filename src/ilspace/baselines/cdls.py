@@ -11,7 +11,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import has_fit_parameter
 
 from ilspace.baselines._base import LatentBaseline, mean_length
-from ilspace.baselines._classifiers import make_classifier
 from ilspace.baselines._constraints import POSITIVE
 from ilspace.baselines._landmarks import Landmarks
 from ilspace.baselines._subspaces import principal_subspace
@@ -163,7 +162,7 @@ class CDLS(LatentBaseline):
         codes = np.concatenate([problem.source_codes, problem.labelled_codes])
         balance = len(problem.labelled) / len(problem.source)
         weights = np.concatenate([balance * weights, np.ones(len(problem.labelled))])
-        classifier = make_classifier(self.classifier)
+        classifier = self._make_classifier()
         # a classifier without sample_weight must not see rows of weight 0
         kept = weights > 1e-6 * weights.max()
         if has_fit_parameter(classifier, "sample_weight"):

@@ -210,14 +210,13 @@ class DME(LatentBaseline):
         self.classifier = classifier
 
     def _adapt(self, source: Domain, target: Domain) -> None:
-        n = len(source.X)
         alone = target is source
         rows = source.X if alone else np.concatenate([source.X, target.X])
         self.source_mean_ = self.target_mean_ = rows.mean(axis=0)
         self.kernel_, basis, coordinates = self._coordinates(rows - self.source_mean_)
         k = coordinates.shape[1]
         p = self._check_components(self.n_components, k, default=min(20, (k + 1) // 2))
-        parts = [coordinates] if alone else [coordinates[:n], coordinates[n:]]
+        parts = np.split(coordinates, [] if alone else [len(source.X)])
         # axes of the spread within the domains: those of all rows would begin with their shift
         start = principal_subspace(np.concatenate([each - each.mean(axis=0) for each in parts]), p)
         self.bandwidth_ = self.bandwidth_scale * _median_square(parts[0] @ start)

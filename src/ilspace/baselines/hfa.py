@@ -156,17 +156,12 @@ class HFA(ScoringBaseline):
         self.target_cost = target_cost
 
     def _adapt(self, source: Domain, target: Domain) -> None:
-        self.source_rows_, self.target_rows_ = source.labelled_rows, target.labelled_rows
-        self.source_gamma_, self.target_gamma_ = (
-            default_gamma(rows) if self.gamma is None else self.gamma
-            for rows in (self.source_rows_, self.target_rows_)
-        )
-        kernel = block_diag(
-            self._similarities(self.source_rows_, True),
-            self._similarities(self.target_rows_, False),
-        )
-        sizes = [len(self.source_rows_), len(self.target_rows_)]
-        costs = np.repeat([self.source_cost, self.target_cost], sizes).astype(float)
+        rows = source.labelled_rows, target.labelled_rows
+        gammas = [default_gamma(each) if self.gamma is None else self.gamma for each in rows]
+        self.source_rows_, self.target_rows_ = rows
+        self.source_gamma_, self.target_gamma_ = gammas
+        kernel = block_diag(*map(self._similarities, rows, (True, False)))
+        costs = np.repeat([self.source_cost, self.target_cost], [len(each) for each in rows])
         codes = np.concatenate([source.labelled_codes, target.labelled_codes])
         # two classes: one machine is the negative of the other
         n_classes = len(self.classes_)

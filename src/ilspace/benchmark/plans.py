@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, fields, replace
 from importlib import resources
 from itertools import product
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from ilspace.benchmark.protocols import TRANSFERS
@@ -101,9 +100,9 @@ class Cell:
     method: str
     estimator: str
     digest: str
-    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     selection: str = FIXED
-    grid: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    grid: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain data, for a line of JSON."""

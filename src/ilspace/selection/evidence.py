@@ -67,7 +67,7 @@ class Evidence:
         if len(self.held_out) == 0:
             raise Unavailable(
                 "This criterion needs source rows held out from training, but there are none: "
-                " give each class at least two source rows, or choose by another."
+                "give each class at least two source rows, or choose by another."
             )
         return take_rows(self.source, self.held_out)
 
