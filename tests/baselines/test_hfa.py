@@ -12,14 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.svm import SVC
 
 from ilspace.baselines import hfa
-from ilspace.baselines.hfa import (
-    HFA,
-    augmented_svm,
-    common_metric,
-    default_gamma,
-    kernel_root,
-    saddle_value,
-)
+from ilspace.baselines.hfa import HFA, augmented_svm, default_gamma
 
 DATA = shifted()
 X, y, Xt, yt = DATA.X, DATA.y, DATA.Xt, DATA.yt
@@ -37,6 +30,25 @@ CODES = np.concatenate([y, yt[:9]])
 SIGNS = np.where(CODES == 0, 1.0, -1.0)
 COSTS = np.repeat([1.0, 0.6], [len(X), 9])
 BOUND = 3.0
+
+
+def kernel_root(kernel):
+    """Symmetric square root of a kernel matrix; negative eigenvalues are rounding errors."""
+    values, vectors = np.linalg.eigh(kernel)
+    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+
+
+def common_metric(root, coef, bound):
+    """H of bounded trace with the largest beta' H beta, beta = root @ coef; 0 where beta is."""
+    beta = root @ coef
+    size = beta @ beta
+    return np.outer(beta, beta) * (bound / size if size > 0 else 0.0)
+
+
+def saddle_value(root, metric, signs, coef):
+    """Published objective, minimised over the metric and maximised over the coefficients."""
+    beta = root @ coef
+    return float(signs @ coef - beta @ (metric @ beta + beta) / 2)
 
 
 def largest_over_alpha(kernel):

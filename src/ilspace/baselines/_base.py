@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ilspace.backend import on_host
 from ilspace.baselines._classifiers import make_classifier
+from ilspace.baselines._constraints import CONSTRAINTS
 from ilspace.domains import Domain, check_domain
 from ilspace.estimators.base import DomainClassifier, latent_distance, latent_of
 from ilspace.ils.map import to_latent
@@ -91,9 +92,17 @@ class Baseline(DomainClassifier):
     _needs_target_labels: ClassVar[bool] = False
     _takes_different_columns: ClassVar[bool] = False
     _takes_dask = False
+    _parameter_constraints: ClassVar[dict] = {}
 
     source_mean_: np.ndarray
     target_mean_: np.ndarray
+
+    def __init_subclass__(cls, **options) -> None:
+        """Constrain each parameter: as the class says, or as all baselines of that name do."""
+        super().__init_subclass__(**options)
+        own = cls._parameter_constraints
+        names = cls._get_param_names() or own  # a base without parameters hands its own on
+        cls._parameter_constraints = {name: (CONSTRAINTS | own)[name] for name in names}
 
     @_fit_context(prefer_skip_nested_validation=True)
     def fit(self, X, y=None, Xt=None, yt=None, *, sample_domain=None):

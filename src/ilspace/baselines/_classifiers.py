@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
 from typing import Any
 
 from sklearn.base import clone
@@ -35,9 +33,7 @@ def linear_svm() -> LinearSVC:
     return LinearSVC(C=1.0, dual=True, max_iter=20_000, random_state=0)
 
 
-CLASSIFIERS: Mapping[str, Callable[[], Any]] = MappingProxyType(
-    {"1nn": nearest_neighbour, "svm": linear_svm}
-)
+CLASSIFIERS = {"1nn": nearest_neighbour, "svm": linear_svm}
 """Classifiers by name."""
 
 

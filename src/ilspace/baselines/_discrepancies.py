@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
+from collections.abc import Callable
 
 import numpy as np
 
@@ -152,7 +151,5 @@ def _kernel_objective(
     return objective
 
 
-DISCREPANCIES: Mapping[str, Callable[..., Objective]] = MappingProxyType(
-    {"mmd": gaussian_mmd, "mmd-polynomial": polynomial_mmd, "hellinger": hellinger}
-)
+DISCREPANCIES = {"mmd": gaussian_mmd, "mmd-polynomial": polynomial_mmd, "hellinger": hellinger}
 """Distances between the distributions of the domains, by name."""

@@ -57,24 +57,19 @@ class Landmarks:
     # which has no pairs, one class among the others.
 
     @cached_property
-    def _source_in(self) -> sparse.csr_array:
-        return _indicators(self.source_codes, self.n_classes)
+    def _members(self) -> tuple[sparse.csr_array, ...]:
+        """Classes of the source, labelled and unlabelled rows."""
+        codes = (self.source_codes, self.labelled_codes, self.pseudo_codes)
+        return tuple(_indicators(each, self.n_classes) for each in codes)
 
     @cached_property
-    def _unlabelled_in(self) -> sparse.csr_array:
-        return _indicators(self.pseudo_codes, self.n_classes)
+    def _counts(self) -> tuple[np.ndarray, ...]:
+        """Numbers of source, labelled and unlabelled rows of each class."""
+        return tuple(each.sum(axis=0) for each in self._members)
 
     @cached_property
     def _labelled_sums(self) -> np.ndarray:
-        return _indicators(self.labelled_codes, self.n_classes).T @ self.labelled
-
-    @cached_property
-    def _counts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Numbers of source, labelled and unlabelled rows of each class."""
-        codes = (self.source_codes, self.labelled_codes, self.pseudo_codes)
-        sums = (_indicators(each, self.n_classes).sum(axis=0) for each in codes)
-        n_source, n_labelled, n_unlabelled = sums
-        return n_source, n_labelled, n_unlabelled
+        return self._members[1].T @ self.labelled
 
     @cached_property
     def _factors(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -116,14 +111,14 @@ class Landmarks:
         shown = target_weights[:, None] * self.unlabelled
         of_source, of_target, of_pairs = self._factors
         n_source, n_labelled, n_unlabelled = self._counts
-        sums, others = self._source_in.T @ sent, self._unlabelled_in.T @ shown
+        of_sent, of_labelled, of_shown = (each.T for each in self._members)
+        sums, others = of_sent @ sent, of_shown @ shown
         target_sums = self._labelled_sums + others
         differences = of_source[:, None] * sums - of_target[:, None] * target_sums
         squares = (
-            (n_labelled + n_unlabelled) * (self._source_in.T @ _squares(sent))
-            + (n_source + n_unlabelled)
-            * (_indicators(self.labelled_codes, self.n_classes).T @ _squares(self.labelled))
-            + (n_source + n_labelled) * (self._unlabelled_in.T @ _squares(shown))
+            (n_labelled + n_unlabelled) * (of_sent @ _squares(sent))
+            + (n_source + n_unlabelled) * (of_labelled @ _squares(self.labelled))
+            + (n_source + n_labelled) * (of_shown @ _squares(shown))
         )
         products = np.sum(sums * target_sums, axis=1) + np.sum(self._labelled_sums * others, axis=1)
         penalty = self.regularization * np.sum(transform**2)
@@ -146,13 +141,12 @@ class Landmarks:
         """
         of_source, of_target, of_pairs = self._factors
         _, n_labelled, n_unlabelled = self._counts
-        sums = self._source_in.T @ (source_weights[:, None] * self.source)
-        shown = self._unlabelled_in.T @ (target_weights[:, None] * self.unlabelled)
+        members, _, others = self._members
+        sums = members.T @ (source_weights[:, None] * self.source)
+        shown = others.T @ (target_weights[:, None] * self.unlabelled)
         target_sums = self._labelled_sums + shown
         means = of_source[:, None] * sums
-        curvatures = source_weights**2 * (
-            self._source_in @ (of_pairs * (n_labelled + n_unlabelled))
-        )
+        curvatures = source_weights**2 * (members @ (of_pairs * (n_labelled + n_unlabelled)))
         normal = means.T @ means + self.source.T @ (curvatures[:, None] * self.source)
         normal[np.diag_indices_from(normal)] += self.regularization
         products = means.T @ (of_target[:, None] * target_sums)
@@ -213,7 +207,7 @@ class Landmarks:
         """
         of_source, of_target, of_pairs = self._factors
         n_source, n_labelled, n_unlabelled = self._counts
-        within = sparse.block_diag((self._source_in, self._unlabelled_in), format="csr")
+        within = sparse.block_diag(self._members[::2], format="csr")
         # signed factor with which a row enters the difference of the class means
         signed = np.concatenate([of_source, -of_target])
         per_pair = np.concatenate([of_pairs, of_pairs])

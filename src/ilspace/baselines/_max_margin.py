@@ -103,6 +103,32 @@ def max_margin_matrix(
     def gradient_at(matrix: np.ndarray, scores: np.ndarray) -> np.ndarray:
         return weight * matrix - 2 * rows.T @ (costs * signs * slacks(scores, signs)) @ factors
 
+    def newton_direction(gradient: np.ndarray, scores: np.ndarray) -> np.ndarray:
+        active_costs = np.where(signs * scores < 1, costs, 0.0)
+
+        def curvature(flat: np.ndarray) -> np.ndarray:
+            direction = flat.reshape(gradient.shape)
+            change = active_costs * (rows @ direction @ factors.T)
+            return (weight * direction + 2 * rows.T @ change @ factors).ravel()
+
+        shape = (gradient.size, gradient.size)
+        operator = LinearOperator(shape, matvec=curvature, dtype=np.float64)
+        guess = LinearOperator(shape, matvec=lambda flat: flat / curvatures.ravel(), dtype=float)
+        # a truncated solution is still a descent direction
+        return cg(operator, -gradient.ravel(), rtol=1e-2, M=guess)[0].reshape(gradient.shape)
+
+    def exact_step(direction: np.ndarray, change: np.ndarray) -> float:
+        # by the zero of the slope, which is more accurate than values where the weight is large
+        def slope(step: float) -> float:
+            lack = slacks(scores + step * change, signs)
+            pull = weight * np.sum((matrix + step * direction) * direction)
+            return pull - 2 * np.sum(costs * signs * lack * change)
+
+        upper = 1.0
+        while slope(upper) < 0:
+            upper *= 2
+        return root_scalar(slope, bracket=(0.0, upper)).root if slope(0.0) < 0 else 1.0
+
     aim = _RELATIVE_GRADIENT * np.linalg.norm(
         gradient_at(matrix, np.broadcast_to(offsets, signs.shape))
     )
@@ -113,10 +139,9 @@ def max_margin_matrix(
     for _ in range(_MAX_NEWTON_STEPS):
         if np.linalg.norm(gradient) <= aim:
             break
-        active_costs = np.where(signs * scores < 1, costs, 0.0)
-        direction = _newton_direction(rows, factors, active_costs, weight, curvatures, gradient)
+        direction = newton_direction(gradient, scores)
         change = rows @ direction @ factors.T
-        step = _exact_step(matrix, direction, scores, change, signs, costs, weight)
+        step = exact_step(direction, change)
         matrix, scores = matrix + step * direction, scores + step * change
         gradient = gradient_at(matrix, scores)
     else:
@@ -128,50 +153,3 @@ def max_margin_matrix(
             stacklevel=2,
         )
     return left @ matrix @ right.T
-
-
-def _newton_direction(
-    rows: np.ndarray,
-    factors: np.ndarray,
-    active_costs: np.ndarray,
-    weight: float,
-    curvatures: np.ndarray,
-    gradient: np.ndarray,
-) -> np.ndarray:
-    """Newton direction, by preconditioned conjugate gradient."""
-
-    def curvature(flat: np.ndarray) -> np.ndarray:
-        direction = flat.reshape(gradient.shape)
-        change = active_costs * (rows @ direction @ factors.T)
-        return (weight * direction + 2 * rows.T @ change @ factors).ravel()
-
-    shape = (gradient.size, gradient.size)
-    operator = LinearOperator(shape, matvec=curvature, dtype=np.float64)
-    guess = LinearOperator(shape, matvec=lambda flat: flat / curvatures.ravel(), dtype=np.float64)
-    # a truncated solution is still a descent direction
-    return cg(operator, -gradient.ravel(), rtol=1e-2, M=guess)[0].reshape(gradient.shape)
-
-
-def _exact_step(
-    matrix: np.ndarray,
-    direction: np.ndarray,
-    scores: np.ndarray,
-    change: np.ndarray,
-    signs: np.ndarray,
-    costs: np.ndarray,
-    weight: float,
-) -> float:
-    """Exact line search along a descent direction.
-
-    By the zero of the slope, which is more accurate than values where the weight is large.
-    """
-
-    def slope(step: float) -> float:
-        lack = slacks(scores + step * change, signs)
-        pull = weight * np.sum((matrix + step * direction) * direction)
-        return pull - 2 * np.sum(costs * signs * lack * change)
-
-    upper = 1.0
-    while slope(upper) < 0:
-        upper *= 2
-    return root_scalar(slope, bracket=(0.0, upper)).root if slope(0.0) < 0 else 1.0

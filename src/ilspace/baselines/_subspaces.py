@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
-from types import MappingProxyType
 
 import numpy as np
 from sklearn.cross_decomposition import PLSRegression
@@ -12,7 +10,6 @@ from sklearn.preprocessing import label_binarize
 from sklearn.utils._param_validation import StrOptions
 
 from ilspace.backend import fix_signs, principal_axes
-from ilspace.baselines import _constraints
 from ilspace.baselines._base import LatentBaseline
 from ilspace.domains import Domain
 
@@ -74,23 +71,12 @@ def pls_subspace(offsets: np.ndarray, codes: np.ndarray, n_components: int) -> n
     return basis
 
 
-def _pca(offsets: np.ndarray, source: Domain, n_components: int) -> np.ndarray:
-    return principal_subspace(offsets, n_components)
-
-
-def _pls(offsets: np.ndarray, source: Domain, n_components: int) -> np.ndarray:
-    labelled = source.labelled
-    return pls_subspace(offsets[labelled], source.codes[labelled], n_components)
-
-
-SUBSPACES: Mapping[str, Callable[[np.ndarray, Domain, int], np.ndarray]] = MappingProxyType(
-    {"pca": _pca, "pls": _pls}
-)
+SUBSPACES = {"pca": lambda offsets, codes, n: principal_subspace(offsets, n), "pls": pls_subspace}
 """Subspaces of the source, by name."""
 
 
 def source_subspace(
-    basis: object, offsets: np.ndarray, source: Domain, n_components: int
+    basis: object, offsets: np.ndarray, codes: np.ndarray, n_components: int
 ) -> np.ndarray:
     """Orthonormal basis of the source subspace.
 
@@ -100,8 +86,8 @@ def source_subspace(
         The parameter of the method.
     offsets : ndarray of shape (n, d)
         Centred rows of the source.
-    source : Domain
-        The source.
+    codes : ndarray of shape (n,)
+        Their classes.
     n_components : int
         Number of directions.
 
@@ -111,7 +97,7 @@ def source_subspace(
         Orthonormal columns.
     """
     if isinstance(basis, str):
-        return SUBSPACES[basis](offsets, source, n_components)
+        return SUBSPACES[basis](offsets, codes, n_components)
     given = np.asarray(basis, dtype=float)
     d = offsets.shape[1]
     if given.ndim != 2 or given.shape[0] != d or given.shape[1] > d:
@@ -130,11 +116,7 @@ def source_subspace(
 class SubspaceBaseline(LatentBaseline):
     """Base of methods that start from a subspace of the source and the target's principal one."""
 
-    _parameter_constraints = {
-        "n_components": [_constraints.COUNT, None],
-        "source_basis": [StrOptions(set(SUBSPACES)), "array-like"],
-        "classifier": _constraints.CLASSIFIER,
-    }
+    _parameter_constraints = {"source_basis": [StrOptions(set(SUBSPACES)), "array-like"]}
 
     n_components: int | None
     source_basis: object
@@ -146,7 +128,7 @@ class SubspaceBaseline(LatentBaseline):
         offsets, target_offsets = self._center(source, target)
         most = min(*offsets.shape, *target_offsets.shape)
         p = self._check_components(self.n_components, most, default=default)
-        basis = source_subspace(self.source_basis, offsets, source, p)
+        basis = source_subspace(self.source_basis, offsets, source.codes, p)
         # a given basis brings a dimension of its own
         self.n_components_ = self._check_components(basis.shape[1], most, default=p)
         return basis, principal_subspace(target_offsets, self.n_components_)

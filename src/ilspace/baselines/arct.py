@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from numbers import Real
 
 import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from ilspace.baselines import _constraints
 from ilspace.baselines._base import LatentBaseline, by_domain, dense_rows, mean_length
 from ilspace.baselines._pair_transforms import Learned, asymmetric_transform, symmetric_metric
 from ilspace.domains import Domain
@@ -114,15 +111,6 @@ class ARCt(LatentBaseline):
 
     _needs_target_labels = True
     _takes_different_columns = True
-    _parameter_constraints = {
-        "symmetric": ["boolean"],
-        "kernel": [StrOptions({"linear", "rbf"})],
-        "gamma": [_constraints.POSITIVE],
-        "penalty": [_constraints.NONNEGATIVE],
-        "tail": [Interval(Real, 0, 0.5, closed="left")],
-        "max_iter": [_constraints.COUNT],
-        "classifier": _constraints.CLASSIFIER,
-    }
 
     def __init__(
         self,
@@ -150,9 +138,9 @@ class ARCt(LatentBaseline):
                 f"the same features, but have {self.n_features_in_} and "
                 f"{self.n_target_features_in_}, or other names: use symmetric=False."
             )
-        self._lengths = tuple(map(mean_length, self._center(source, target)[::-1]))
-        rows = self._scaled(source.X, is_source=True)
-        others = self._scaled(target.X[target.labelled], is_source=False)
+        offsets = self._center(source, target)
+        self._lengths = mean_length(offsets[1]), mean_length(offsets[0])
+        rows, others = offsets[0] / self._lengths[1], offsets[1][target.labelled] / self._lengths[0]
         # domains of the same columns share their coordinates as well
         bases = (np.vstack([rows, others]),) if self._shares_features else (others, rows)
         kernels = [self._kernel(each, each) for each in bases]
@@ -206,14 +194,10 @@ class ARCt(LatentBaseline):
     def _kernel(self, rows: np.ndarray, basis: np.ndarray) -> np.ndarray:
         return rows @ basis.T if self.kernel == "linear" else rbf_kernel(rows, basis, self.gamma)
 
-    def _scaled(self, rows: np.ndarray, *, is_source: bool) -> np.ndarray:
-        mean = self.source_mean_ if is_source else self.target_mean_
-        return (rows - mean) / self._lengths[is_source]
-
     def _latent(self, X, is_source: np.ndarray) -> np.ndarray:
-        def embed(rows: np.ndarray, domain: bool) -> np.ndarray:
-            scaled = self._scaled(rows, is_source=domain)
-            return self._kernel(scaled, self._bases[domain]) @ self._maps[domain]
+        def embed(rows: np.ndarray, flag: bool) -> np.ndarray:
+            offsets = rows - (self.source_mean_ if flag else self.target_mean_)
+            return self._kernel(offsets / self._lengths[flag], self._bases[flag]) @ self._maps[flag]
 
         rows = dense_rows(X)
         latent = by_domain(embed, rows, is_source, self._n_features_out)

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
-from numbers import Real
 
 import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval
 from sklearn.utils.validation import has_fit_parameter
 
-from ilspace.baselines import _constraints
 from ilspace.baselines._base import LatentBaseline, mean_length
-from ilspace.baselines._classifiers import make_classifier
+from ilspace.baselines._constraints import POSITIVE
 from ilspace.baselines._landmarks import Landmarks
 from ilspace.baselines._subspaces import principal_subspace
 from ilspace.domains import Domain
@@ -96,13 +93,7 @@ class CDLS(LatentBaseline):
 
     _needs_target_labels = True
     _takes_different_columns = True
-    _parameter_constraints = {
-        "n_components": [_constraints.COUNT, None],
-        "share": [Interval(Real, 0, 1, closed="right")],
-        "regularization": [_constraints.POSITIVE],
-        "n_rounds": [_constraints.COUNT],
-        "classifier": _constraints.CLASSIFIER,
-    }
+    _parameter_constraints = {"regularization": [POSITIVE]}
 
     def __init__(
         self, n_components=None, *, share=0.5, regularization=0.5, n_rounds=5, classifier="svm"
@@ -171,7 +162,7 @@ class CDLS(LatentBaseline):
         codes = np.concatenate([problem.source_codes, problem.labelled_codes])
         balance = len(problem.labelled) / len(problem.source)
         weights = np.concatenate([balance * weights, np.ones(len(problem.labelled))])
-        classifier = make_classifier(self.classifier)
+        classifier = self._make_classifier()
         # a classifier without sample_weight must not see rows of weight 0
         kept = weights > 1e-6 * weights.max()
         if has_fit_parameter(classifier, "sample_weight"):

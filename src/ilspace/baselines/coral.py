@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from sklearn.covariance import ledoit_wolf_shrinkage
-from sklearn.utils._param_validation import Interval, StrOptions
 
-from ilspace.baselines import _constraints
 from ilspace.baselines._base import LatentBaseline, mean_length
 from ilspace.baselines._classifiers import linear_svm
 from ilspace.domains import Domain
@@ -156,13 +153,6 @@ class CORAL(LatentBaseline):
     >>> CORAL().fit(X, y, 7 * X + 3).score(7 * X + 3, y)
     1.0
     """
-
-    _parameter_constraints = {
-        "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
-        "regularization": [_constraints.NONNEGATIVE],
-        "C": [_constraints.POSITIVE],
-        "classifier": _constraints.CLASSIFIER,
-    }
 
     def __init__(self, shrinkage=0.5, *, regularization=0.0, C=0.3, classifier="svm"):
         self.shrinkage = shrinkage

@@ -9,10 +9,9 @@ import numpy as np
 from scipy.spatial.distance import pdist
 from sklearn.decomposition import KernelPCA
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import Interval
 
 from ilspace._typing import Objective
-from ilspace.baselines import _constraints
 from ilspace.baselines._base import LatentBaseline, dense_rows
 from ilspace.baselines._discrepancies import DISCREPANCIES
 from ilspace.baselines._subspaces import principal_subspace
@@ -187,16 +186,7 @@ class DME(LatentBaseline):
     1.0
     """
 
-    _parameter_constraints = {
-        "n_components": [_constraints.COUNT, None],
-        "discrepancy": [StrOptions(set(DISCREPANCIES))],
-        "embedding": [StrOptions({"linear", "rbf"})],
-        "bandwidth_scale": [_constraints.POSITIVE],
-        "cluster_weight": [_constraints.NONNEGATIVE, None],
-        "max_iter": [Interval(Integral, 0, None, closed="left")],
-        "tol": [_constraints.NONNEGATIVE],
-        "classifier": _constraints.CLASSIFIER,
-    }
+    _parameter_constraints = {"max_iter": [Interval(Integral, 0, None, closed="left")]}
 
     def __init__(
         self,
@@ -220,14 +210,13 @@ class DME(LatentBaseline):
         self.classifier = classifier
 
     def _adapt(self, source: Domain, target: Domain) -> None:
-        n = len(source.X)
         alone = target is source
         rows = source.X if alone else np.concatenate([source.X, target.X])
         self.source_mean_ = self.target_mean_ = rows.mean(axis=0)
         self.kernel_, basis, coordinates = self._coordinates(rows - self.source_mean_)
         k = coordinates.shape[1]
         p = self._check_components(self.n_components, k, default=min(20, (k + 1) // 2))
-        parts = [coordinates] if alone else [coordinates[:n], coordinates[n:]]
+        parts = np.split(coordinates, [] if alone else [len(source.X)])
         # axes of the spread within the domains: those of all rows would begin with their shift
         start = principal_subspace(np.concatenate([each - each.mean(axis=0) for each in parts]), p)
         self.bandwidth_ = self.bandwidth_scale * _median_square(parts[0] @ start)
@@ -278,8 +267,6 @@ class DME(LatentBaseline):
         if self.kernel_ is None:
             return super()._latent(X, is_source)
         rows = dense_rows(X)
-        if len(rows) == 0:
-            return np.empty((0, self.n_components_), dtype=rows.dtype)
         components = self.kernel_.transform(rows - self.source_mean_)
         return as_dtype(components @ self.projection_, rows.dtype)
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 from scipy import linalg
 
-from ilspace.baselines import _constraints
 from ilspace.baselines._base import LatentBaseline, dense_rows, mean_length
 from ilspace.domains import Domain
 
@@ -124,10 +123,6 @@ class FeatureAugmentation(LatentBaseline):
     """
 
     _needs_target_labels = True
-    _parameter_constraints = {
-        "agreement": [_constraints.NONNEGATIVE],
-        "classifier": _constraints.CLASSIFIER,
-    }
 
     def __init__(self, agreement=0.0, *, classifier="svm"):
         self.agreement = agreement

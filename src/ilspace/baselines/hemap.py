@@ -6,7 +6,6 @@ import numpy as np
 from sklearn.metrics import pairwise_distances_argmin
 
 from ilspace.backend import as_generator, principal_axes
-from ilspace.baselines import _constraints
 from ilspace.baselines._base import LatentBaseline, mean_length
 from ilspace.domains import Domain
 
@@ -189,14 +188,6 @@ class HeMap(LatentBaseline):
     """
 
     _takes_different_columns = True
-
-    _parameter_constraints = {
-        "n_components": [_constraints.COUNT, None],
-        "tie": [_constraints.NONNEGATIVE],
-        "ridge": [_constraints.NONNEGATIVE],
-        "classifier": _constraints.CLASSIFIER,
-        "random_state": ["random_state", np.random.Generator],
-    }
 
     def __init__(self, n_components=None, *, tie=1.0, ridge=3.0, classifier="1nn", random_state=0):
         self.n_components = n_components

@@ -6,10 +6,9 @@ import numpy as np
 from scipy.linalg import block_diag
 from sklearn.metrics.pairwise import pairwise_kernels
 from sklearn.svm import SVC
-from sklearn.utils._param_validation import StrOptions
 
-from ilspace.baselines import _constraints
 from ilspace.baselines._base import ScoringBaseline, by_domain
+from ilspace.baselines._constraints import POSITIVE
 from ilspace.domains import Domain
 
 _TOLERANCE = 1e-5
@@ -19,83 +18,14 @@ _MAX_SOLVER_STEPS = 1_000_000
 """Iteration limit: badly scaled rows end with a warning instead of never."""
 
 
-def kernel_root(kernel: np.ndarray, /) -> np.ndarray:
-    """Symmetric square root of a kernel matrix.
-
-    Parameters
-    ----------
-    kernel : ndarray of shape (n, n)
-        Symmetric positive semi-definite; negative eigenvalues are treated as rounding errors.
-
-    Returns
-    -------
-    ndarray of shape (n, n)
-        Symmetric positive semi-definite.
-    """
-    values, vectors = np.linalg.eigh(kernel)
-    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
-
-
-def common_metric(root: np.ndarray, dual_coef: np.ndarray, trace_bound: float) -> np.ndarray:
-    r"""Optimal metric of the common space for given dual coefficients.
-
-    .. math:: H = \arg\min_{H\succeq0,\,\operatorname{tr}H\le\lambda}
-              -\tfrac12\beta^\top H\beta = \lambda\,\beta\beta^\top/\|\beta\|^2,
-              \qquad \beta = K^{1/2}(\alpha\circ y)
-
-    Parameters
-    ----------
-    root : ndarray of shape (n, n)
-        Square root of the kernel matrix K.
-    dual_coef : ndarray of shape (n,)
-        Dual coefficients with the signs of their classes, :math:`\alpha\circ y`.
-    trace_bound : float
-        Bound :math:`\lambda`.
-
-    Returns
-    -------
-    ndarray of shape (n, n)
-        Of rank one, or zero where the coefficients are.
-    """
-    beta = root @ dual_coef
-    size = beta @ beta
-    return np.outer(beta, beta) * (trace_bound / size if size > 0 else 0.0)
-
-
-def saddle_value(
-    root: np.ndarray, metric: np.ndarray, signs: np.ndarray, dual_coef: np.ndarray
-) -> float:
-    r"""Objective that is minimised over the metric and maximised over the dual coefficients.
-
-    .. math:: \mathbf 1^\top\alpha
-              - \tfrac12(\alpha\circ y)^\top K^{1/2}(H + I)K^{1/2}(\alpha\circ y)
-
-    Parameters
-    ----------
-    root, metric : ndarray of shape (n, n)
-        Square root of the kernel matrix K, and metric H of the common space.
-    signs : ndarray of shape (n,)
-        Labels y, 1 or -1.
-    dual_coef : ndarray of shape (n,)
-        Dual coefficients with the signs of their classes.
-
-    Returns
-    -------
-    float
-        The value.
-    """
-    beta = root @ dual_coef
-    return float(signs @ dual_coef - beta @ (metric @ beta + beta) / 2)
-
-
 def augmented_svm(
     kernel: np.ndarray, signs: np.ndarray, costs: np.ndarray, trace_bound: float
 ) -> tuple[np.ndarray, float]:
     r"""Saddle point of the problem of :class:`HFA` in two classes.
 
     The objective is concave in :math:`\alpha` and linear in H over convex sets, the second of
-    which is compact, so minimum and maximum may be exchanged. The inner problem is then
-    :func:`common_metric`, and with its solution :math:`\beta^\top(H + I)\beta =
+    which is compact, so minimum and maximum may be exchanged. The inner problem is then solved by
+    :math:`H = \lambda\beta\beta^\top/\|\beta\|^2`, for which :math:`\beta^\top(H + I)\beta =
     (1 + \lambda)\|\beta\|^2`: what is left is a support vector machine with the kernel
     :math:`(1 + \lambda)K`.
 
@@ -211,13 +141,7 @@ class HFA(ScoringBaseline):
     1.0
     """
 
-    _parameter_constraints = {
-        "kernel": [StrOptions({"linear", "rbf"})],
-        "gamma": [_constraints.POSITIVE, None],
-        "trace_bound": [_constraints.NONNEGATIVE],
-        "source_cost": [_constraints.POSITIVE],
-        "target_cost": [_constraints.POSITIVE],
-    }
+    _parameter_constraints = {"gamma": [POSITIVE, None]}
 
     _needs_target_labels = True
     _takes_different_columns = True
@@ -232,18 +156,13 @@ class HFA(ScoringBaseline):
         self.target_cost = target_cost
 
     def _adapt(self, source: Domain, target: Domain) -> None:
-        self.source_rows_ = source.X[source.labelled]
-        self.target_rows_ = target.X[target.labelled]
-        given = self.gamma
-        self.source_gamma_ = default_gamma(self.source_rows_) if given is None else given
-        self.target_gamma_ = default_gamma(self.target_rows_) if given is None else given
-        kernel = block_diag(
-            self._similarities(self.source_rows_, True),
-            self._similarities(self.target_rows_, False),
-        )
-        sizes = [len(self.source_rows_), len(self.target_rows_)]
-        costs = np.repeat([self.source_cost, self.target_cost], sizes).astype(float)
-        codes = np.concatenate([source.codes[source.labelled], target.codes[target.labelled]])
+        rows = source.labelled_rows, target.labelled_rows
+        gammas = [default_gamma(each) if self.gamma is None else self.gamma for each in rows]
+        self.source_rows_, self.target_rows_ = rows
+        self.source_gamma_, self.target_gamma_ = gammas
+        kernel = block_diag(*map(self._similarities, rows, (True, False)))
+        costs = np.repeat([self.source_cost, self.target_cost], [len(each) for each in rows])
+        codes = np.concatenate([source.labelled_codes, target.labelled_codes])
         # two classes: one machine is the negative of the other
         n_classes = len(self.classes_)
         positives = range(n_classes) if n_classes > 2 else (1,)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import numpy as np
 
 from ilspace.backend import spectral_map
-from ilspace.baselines import _constraints
 from ilspace.baselines._base import LatentBaseline
 from ilspace.baselines._subspaces import principal_subspace
 from ilspace.domains import Domain
@@ -94,11 +93,6 @@ class KISSME(LatentBaseline):
     >>> KISSME(3).fit(X, y, X + 3).score(X + 3, y)
     1.0
     """
-
-    _parameter_constraints = {
-        "n_components": [_constraints.COUNT, None],
-        "classifier": _constraints.CLASSIFIER,
-    }
 
     def __init__(self, n_components=None, *, classifier="1nn"):
         self.n_components = n_components

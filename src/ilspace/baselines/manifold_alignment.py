@@ -7,7 +7,6 @@ from scipy import linalg, sparse
 from sklearn.neighbors import kneighbors_graph
 
 from ilspace.backend import fix_signs, symmetric_part
-from ilspace.baselines import _constraints
 from ilspace.baselines._base import LatentBaseline, mean_length
 from ilspace.baselines._subspaces import principal_subspace
 from ilspace.domains import Domain
@@ -215,15 +214,6 @@ class ManifoldAlignment(LatentBaseline):
 
     _needs_target_labels = True
     _takes_different_columns = True
-
-    _parameter_constraints = {
-        "n_components": [_constraints.COUNT, None],
-        "neighbour_weight": [_constraints.NONNEGATIVE],
-        "n_neighbors": [_constraints.COUNT],
-        "n_axes": [_constraints.COUNT, None],
-        "ridge": [_constraints.NONNEGATIVE],
-        "classifier": _constraints.CLASSIFIER,
-    }
 
     def __init__(
         self,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from ilspace.baselines import _constraints
 from ilspace.baselines._base import ScoringBaseline, by_domain
 from ilspace.baselines._max_margin import max_margin_matrix, one_against_rest, slacks
 from ilspace.baselines._subspaces import principal_subspace
@@ -105,15 +104,6 @@ class MMDT(ScoringBaseline):
     1.0
     """
 
-    _parameter_constraints = {
-        "n_components": [_constraints.COUNT, None],
-        "source_cost": [_constraints.POSITIVE],
-        "target_cost": [_constraints.POSITIVE],
-        "transform_weight": [_constraints.POSITIVE, None],
-        "max_iter": [_constraints.COUNT],
-        "tol": [_constraints.NONNEGATIVE],
-    }
-
     _needs_target_labels = True
     _takes_different_columns = True
 
@@ -135,17 +125,9 @@ class MMDT(ScoringBaseline):
         self.tol = tol
 
     def _adapt(self, source: Domain, target: Domain) -> None:
-        self._find_axes(source.X, target.X)
-        self._alternate(*self._projected(source, True), *self._projected(target, False))
-        self._source_scorer = self._scorer(
-            self.source_mean_, self.source_projection_, self.hyperplanes_
-        )
-        self._target_scorer = self._scorer(
-            self.target_mean_, self.target_projection_, self.hyperplanes_ @ self.transformation_
-        )
-
-    def _find_axes(self, source: np.ndarray, target: np.ndarray) -> None:
-        groups = [np.vstack([source, target])] if self._shares_features else [source, target]
+        groups = [source.X, target.X]
+        if self._shares_features:
+            groups = [np.vstack(groups)]
         limits = [min(group.shape) for group in groups]
         p = self._check_components(self.n_components, max(limits), default=20)
         means = [group.mean(axis=0) for group in groups]
@@ -155,28 +137,24 @@ class MMDT(ScoringBaseline):
         ]
         self.source_mean_, self.target_mean_ = means[0], means[-1]
         self.source_projection_, self.target_projection_ = axes[0], axes[-1]
+        n_classes = len(self.classes_)
+        self._alternate(
+            with_one((source.labelled_rows - means[0]) @ axes[0]),
+            with_one((target.labelled_rows - means[-1]) @ axes[-1]),
+            [one_against_rest(each.labelled_codes, n_classes) for each in (source, target)],
+        )
+        self._scorers = (
+            _scorer(means[-1], axes[-1], self.hyperplanes_ @ self.transformation_),
+            _scorer(means[0], axes[0], self.hyperplanes_),
+        )
 
-    def _projected(self, domain: Domain, is_source: bool) -> tuple[np.ndarray, np.ndarray]:
-        """Labelled rows in the principal axes with a one appended, and their one-vs-rest labels."""
-        mean = self.source_mean_ if is_source else self.target_mean_
-        axes = self.source_projection_ if is_source else self.target_projection_
-        labelled = domain.labelled
-        rows = with_one((domain.X[labelled] - mean) @ axes)
-        return rows, one_against_rest(domain.codes[labelled], len(self.classes_))
-
-    def _alternate(
-        self,
-        source: np.ndarray,
-        source_signs: np.ndarray,
-        target: np.ndarray,
-        target_signs: np.ndarray,
-    ) -> None:
+    def _alternate(self, source: np.ndarray, target: np.ndarray, labels: list[np.ndarray]) -> None:
+        signs, target_signs = np.vstack(labels), labels[1]
         weight = self.transform_weight
         if weight is None:
             weight = _RELEASED_WEIGHT if self._shares_features else 1.0
         shape = (source.shape[1], target.shape[1])
         anchor = np.eye(*shape) if self._shares_features else np.zeros(shape)
-        signs = np.vstack([source_signs, target_signs])
         costs = np.repeat([self.source_cost, self.target_cost], [len(source), len(target)])
         units, target_costs = np.eye(signs.shape[1]), costs[len(source) :]
 
@@ -206,17 +184,17 @@ class MMDT(ScoringBaseline):
         self.objective_ = np.array(values)
         self.n_iter_ = len(values) // 2
 
-    @staticmethod
-    def _scorer(mean: np.ndarray, axes: np.ndarray, planes: np.ndarray):
-        """Coefficients and intercepts of the scores in the original columns."""
-        slopes = axes @ planes[:, :-1].T
-        return slopes, planes[:, -1] - mean @ slopes
-
     def _scores(self, X, is_source: np.ndarray) -> np.ndarray:
         def score(rows, flag: bool) -> np.ndarray:
-            slopes, intercepts = self._source_scorer if flag else self._target_scorer
+            slopes, intercepts = self._scorers[flag]
             return rows @ slopes + intercepts
 
         scores = by_domain(score, X, is_source, len(self.classes_))
         # for two classes both decision functions agree, up to sign and rounding
         return np.diff(scores, axis=1) / 2 if scores.shape[1] == 2 else scores
+
+
+def _scorer(mean: np.ndarray, axes: np.ndarray, planes: np.ndarray):
+    """Coefficients and intercepts of the scores in the original columns."""
+    slopes = axes @ planes[:, :-1].T
+    return slopes, planes[:, -1] - mean @ slopes

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from numbers import Integral
-
 import numpy as np
-from sklearn.utils._param_validation import Interval
 
 from ilspace.baselines.gfk import GFK
 
@@ -100,11 +97,6 @@ class SGF(GFK):
     >>> SGF(2, n_samples=5).fit(X, y, X + 3).score(X + 3, y)
     1.0
     """
-
-    _parameter_constraints = {
-        **GFK._parameter_constraints,
-        "n_samples": [Interval(Integral, 2, None, closed="left")],
-    }
 
     def __init__(self, n_components=None, *, n_samples=10, source_basis="pls", classifier="1nn"):
         super().__init__(n_components, source_basis=source_basis, classifier=classifier)

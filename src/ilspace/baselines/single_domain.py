@@ -4,15 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 
-from ilspace.baselines import _constraints
 from ilspace.baselines._base import LatentBaseline
 from ilspace.domains import Domain
 
 
 class _AsTheyAre(LatentBaseline):
     """Rows are represented by their own columns."""
-
-    _parameter_constraints = {"classifier": _constraints.CLASSIFIER}
 
     def _adapt(self, source: Domain, target: Domain) -> None:
         self._n_features_out = target.X.shape[1]

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from scipy import linalg
 from scipy.sparse import csgraph
-from sklearn.metrics.pairwise import pairwise_kernels
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.metrics.pairwise import rbf_kernel
+from sklearn.utils._param_validation import StrOptions
 from sklearn.utils.metaestimators import available_if
 
 from ilspace._typing import Array
 from ilspace.backend import fix_signs
-from ilspace.baselines import _constraints
 from ilspace.baselines._base import LatentBaseline, dense_rows
+from ilspace.baselines._constraints import POSITIVE
 from ilspace.baselines.manifold_alignment import neighbour_graph
 from ilspace.domains import Domain
 from ilspace.ils.map import as_dtype
@@ -105,23 +104,6 @@ def neighbour_laplacian(rows: np.ndarray, n_neighbors: int, gamma: float):
         Degrees minus weights.
     """
     return csgraph.laplacian(neighbour_graph(rows, n_neighbors, gamma))
-
-
-def scale_of(offsets: np.ndarray) -> float:
-    """Scale of a kernel that makes the unit of the rows irrelevant.
-
-    Parameters
-    ----------
-    offsets : ndarray of shape (n, d)
-        Centred rows.
-
-    Returns
-    -------
-    float
-        One over their mean squared length; 1 where all are zero.
-    """
-    mean_square = np.mean(np.sum(offsets**2, axis=1))
-    return 1.0 / mean_square if mean_square > 0 else 1.0
 
 
 def whitened(weights: np.ndarray, scatter: np.ndarray) -> np.ndarray:
@@ -222,17 +204,7 @@ class TCA(LatentBaseline):
     1.0
     """
 
-    _parameter_constraints = {
-        "n_components": [_constraints.COUNT, None],
-        "kernel": [StrOptions({"linear", "rbf"})],
-        "gamma": [StrOptions({"scale"}), _constraints.POSITIVE],
-        "mu": [_constraints.POSITIVE],
-        "label_weight": [Interval(Real, 0, 1, closed="both")],
-        "manifold_weight": [_constraints.NONNEGATIVE],
-        "n_neighbors": [_constraints.COUNT],
-        "whiten": ["boolean"],
-        "classifier": _constraints.CLASSIFIER,
-    }
+    _parameter_constraints = {"gamma": [StrOptions({"scale"}), POSITIVE]}
 
     def __init__(
         self,
@@ -266,7 +238,8 @@ class TCA(LatentBaseline):
         p = self._check_components(self.n_components, len(rows) - 1, default=20)
         self.source_mean_ = self.target_mean_ = rows.mean(axis=0)
         self.rows_ = rows - self.source_mean_
-        self.gamma_ = scale_of(self.rows_) if self.gamma == "scale" else float(self.gamma)
+        mean_square = float(np.mean(np.sum(self.rows_**2, axis=1))) or 1.0
+        self.gamma_ = 1 / mean_square if self.gamma == "scale" else float(self.gamma)
         kernel = self._kernel(self.rows_)
         laplacian = None
         if self.manifold_weight:
@@ -290,11 +263,9 @@ class TCA(LatentBaseline):
 
     def _kernel(self, rows: np.ndarray) -> np.ndarray:
         """Kernel between centred rows and those of the fit."""
-        if len(rows) == 0:  # a target without labels, which scikit-learn's kernels refuse
-            return np.empty((0, len(self.rows_)))
-        scale = {"gamma": self.gamma_} if self.kernel == "rbf" else {}
-        values = pairwise_kernels(rows, self.rows_, metric=self.kernel, **scale)
-        return values if scale else self.gamma_ * values
+        if self.kernel == "linear":
+            return self.gamma_ * (rows @ self.rows_.T)
+        return rbf_kernel(rows, self.rows_, self.gamma_)
 
     def _latent(self, X, is_source: np.ndarray) -> Array:
         if self.kernel == "linear":

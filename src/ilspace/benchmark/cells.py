@@ -33,10 +33,8 @@ OFFICE_CALTECH = "office-caltech"
 @lru_cache(maxsize=4)
 def _domains(dataset: str, features: str, preprocessing: str):
     """Rows and labels of each domain, kept for the next cells of the same process."""
-    if dataset == OFFICE_CALTECH:
-        domains = load_office_caltech(features)
-    else:
-        domains = load_folder(_data_folder(dataset))
+    official = dataset == OFFICE_CALTECH
+    domains = load_office_caltech(features) if official else load_folder(_data_folder(dataset))
     return {
         name: (preprocess(domain.X, preprocessing), domain.y) for name, domain in domains.items()
     }
@@ -161,26 +159,22 @@ def _fit_and_score(cell: Cell, seed: int) -> dict[str, Any]:
         end = time.perf_counter()
     best = getattr(estimator, "best_estimator_", estimator)
     solution = getattr(best, "solution_", None)
+    optimized: dict[str, Any] = {"status": None, "n_iter": None, "objective": None}
+    if solution is not None:
+        values = [float(f"{each.value:.10g}") for each in solution.history]  # ten digits
+        status, n_iter = solution.status.name, int(solution.n_iter)
+        optimized = {"status": status, "n_iter": n_iter, "objective": values}
     converged = not any(issubclass(each.category, ConvergenceWarning) for each in caught)
     return {
         "accuracy": float(accuracy),
         "fit_seconds": round(fitted - start, 6),
         "score_seconds": round(end - fitted, 6),
         "peak_mib": _peak_mib(),
-        "status": solution.status.name if solution is not None else None,
-        "n_iter": int(solution.n_iter) if solution is not None else None,
-        "objective": _objective(solution),
+        **optimized,
         "converged": converged,
         "chosen": getattr(estimator, "best_params_", None),
         "warnings": sorted({str(each.message) for each in caught}),
     }
-
-
-def _objective(solution) -> list[float] | None:
-    """Objective of each iterate, to ten digits."""
-    if solution is None:
-        return None
-    return [float(f"{each.value:.10g}") for each in solution.history]
 
 
 def _peak_mib() -> float | None:

@@ -92,15 +92,11 @@ def summarize(records: Sequence[Record]) -> tuple[Row, ...]:
     tuple of Row
         In the order of the first record of each experiment; trials ascending.
     """
-    rows: dict[Experiment, dict[str, list[float]]] = {}
+    rows: dict[Experiment, dict[str, np.ndarray]] = {each.experiment: {} for each in records}
     for record in sorted(records, key=lambda record: record.trial):
-        methods = rows.setdefault(record.experiment, {})
-        methods.setdefault(record.method, []).append(record.accuracy)
-    order = dict.fromkeys(record.experiment for record in records)
-    return tuple(
-        Row(each, {method: np.array(values) for method, values in rows[each].items()})
-        for each in order
-    )
+        methods = rows[record.experiment]
+        methods[record.method] = np.append(methods.get(record.method, []), record.accuracy)
+    return tuple(map(Row, rows, rows.values()))
 
 
 def findings(rows: Sequence[Row], traces: Sequence[Trace]) -> tuple[str, ...]:

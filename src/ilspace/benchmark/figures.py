@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -224,13 +223,11 @@ def draw_poses(folder: Path) -> Drawing:
     return Drawing(figure, "Accuracy for poses ever farther from the frontal one; dashed: paper.")
 
 
-FIGURES: Mapping[str, Callable[[Path], Drawing]] = MappingProxyType(
-    {
-        "subspaces": draw_subspaces,
-        "solvers": draw_convergence,
-        "trade-off": draw_trade_off,
-        "orthogonality": draw_orthogonality,
-        "pie": draw_poses,
-    }
-)
+FIGURES = {
+    "subspaces": draw_subspaces,
+    "solvers": draw_convergence,
+    "trade-off": draw_trade_off,
+    "orthogonality": draw_orthogonality,
+    "pie": draw_poses,
+}
 """Figures by the experiment whose store they need."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
-from collections.abc import Callable, Iterable, Mapping
-from types import MappingProxyType
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -25,12 +24,8 @@ def _places(block: Block) -> np.ndarray:
 
     Rows with selected parameters do not compete.
     """
-    values = np.array(
-        [
-            [*row.mean, row.average] if row.selection == FIXED else [np.nan] * (len(row.mean) + 1)
-            for row in block.rows
-        ]
-    )
+    values = np.array([[*row.mean, row.average] for row in block.rows])
+    values[[row.selection != FIXED for row in block.rows]] = np.nan
     places = np.zeros(values.shape, dtype=int)
     for column, entries in enumerate(values.T):
         known = np.unique(np.round(entries[~np.isnan(entries)], 1))[::-1]
@@ -75,26 +70,31 @@ def to_markdown(table: Table) -> str:
     for block in table.blocks:
         lines += ["", f"## {block.preprocessing}", ""]
         lines += [f"| {' | '.join(heads)} |", "|---|---" + "|--:" * (len(heads) - 2) + "|"]
-        places = _places(block)
-        for i, row in enumerate(block.rows):
+        for i, (row, places) in enumerate(zip(block.rows, _places(block), strict=True)):
             cells = [
-                _emphasis(f"{_number(mean)} ± {_number(std)}", place)
-                for mean, std, place in zip(row.mean, row.std, places[i], strict=False)
+                f"{_number(mean)} ± {_number(std)}"
+                for mean, std in zip(row.mean, row.std, strict=True)
             ]
-            cells += [_emphasis(_number(row.average, 2), places[i, -1])]
+            cells = _emphasised([*cells, _number(row.average, 2)], places, ("**{}**", "*{}*"))
             cells += [_number(row.difference, 2, sign=True), _number(block.ranks[i], 2)]
             cells += [_number(block.p_values[i], 3)]
             lines.append(f"| {row.method} | {row.selection} | {' | '.join(cells)} |")
             if row.paper is not None:
-                printed = [_number(each) for each in row.paper]
-                printed += [_number(float(np.mean(row.paper)), 2), "", "", ""]
-                lines.append(f"| – the paper's | | {' | '.join(printed)} |")
+                cells = [*_printed(row.paper), "", "", ""]
+                lines.append(f"| – the paper's | | {' | '.join(cells)} |")
         lines += ["", _notes(table, block)]
     return "\n".join(lines) + "\n"
 
 
-def _emphasis(text: str, place: int) -> str:
-    return {1: f"**{text}**", 2: f"*{text}*"}.get(place, text)
+def _emphasised(cells: list[str], places: np.ndarray, styles: tuple[str, str]) -> list[str]:
+    """The best and the second best cell in their styles, the others as they are."""
+    patterns = ("{}", *styles)
+    return [patterns[place].format(cell) for cell, place in zip(cells, places, strict=True)]
+
+
+def _printed(paper: np.ndarray) -> list[str]:
+    """Numbers of the paper, and their mean."""
+    return [*map(_number, paper), _number(float(np.mean(paper)), 2)]
 
 
 def to_latex(table: Table) -> str:
@@ -113,7 +113,6 @@ def to_latex(table: Table) -> str:
     parts = []
     heads = [f"{each[0]}$\\rightarrow${each[1:]}" for each in table.transfers]
     for block in table.blocks:
-        places = _places(block)
         lines = [
             f"% {table.plan.title}, {block.preprocessing}",
             "\\begin{tabular}{l" + "r" * (len(heads) + 2) + "}",
@@ -121,19 +120,13 @@ def to_latex(table: Table) -> str:
             " & ".join(["method", *heads, "mean", "$\\Delta$"]) + " \\\\",
             "\\midrule",
         ]
-        for i, row in enumerate(block.rows):
-            cells = [*(_number(each) for each in row.mean), _number(row.average, 2)]
-            bold = {1: "\\textbf", 2: "\\textit"}
-            cells = [
-                f"{bold[place]}{{{cell}}}" if place in bold else cell
-                for cell, place in zip(cells, places[i], strict=True)
-            ]
+        for row, places in zip(block.rows, _places(block), strict=True):
+            cells = [*map(_number, row.mean), _number(row.average, 2)]
+            cells = _emphasised(cells, places, ("\\textbf{{{}}}", "\\textit{{{}}}"))
             cells.append(_number(row.difference, 2, sign=True))
             lines.append(" & ".join([row.method, *cells]).replace("–", "--") + " \\\\")
             if row.paper is not None:
-                printed = [_number(each) for each in row.paper]
-                printed += [_number(float(np.mean(row.paper)), 2), ""]
-                lines.append(" & ".join(["\\quad paper", *printed]) + " \\\\")
+                lines.append(" & ".join(["\\quad paper", *_printed(row.paper), ""]) + " \\\\")
         parts.append("\n".join([*lines, "\\bottomrule", "\\end{tabular}"]))
     return "\n\n".join(parts) + "\n"
 
@@ -169,7 +162,7 @@ def to_csv(table: Table) -> str:
     str
         Numbers in full precision.
     """
-    lines = [
+    lines: list[list[str]] = [
         ["preprocessing", "method", "parameters", "transfer", "mean", "std", "trials", "paper"]
     ]
     for block in table.blocks:
@@ -185,12 +178,10 @@ def _full(value: float) -> str:
     return "" if np.isnan(value) else repr(float(value))
 
 
-FORMATS: Mapping[str, Callable[[Table], str]] = MappingProxyType(
-    {"md": to_markdown, "csv": to_csv, "latex": to_latex}
-)
+FORMATS = {"md": to_markdown, "csv": to_csv, "latex": to_latex}
 """Formats by the name of the option."""
 
-SUFFIXES = MappingProxyType({"md": ".md", "csv": ".csv", "latex": ".tex"})
+SUFFIXES = {"md": ".md", "csv": ".csv", "latex": ".tex"}
 """File suffixes by format."""
 
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Sequence
 
 import numpy as np
+from matplotlib import color_sequences
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
@@ -17,19 +18,8 @@ from sklearn.decomposition import PCA
 
 from ilspace.benchmark.digits_demo import Illustration, Latent, Trace
 
-# Ten colours for readers with colour-blindness: Petroff, arXiv:2107.02270.
-_COLOURS = (
-    "#3f90da",
-    "#ffa90e",
-    "#bd1f01",
-    "#94a4a2",
-    "#832db6",
-    "#a96b59",
-    "#e76300",
-    "#b9ac70",
-    "#717581",
-    "#92dadd",
-)
+# ten colours for readers with colour-blindness: Petroff, arXiv:2107.02270
+_COLOURS = color_sequences["petroff10"]
 _INK = "#333333"
 _MOST_ROWS = 300  # of a domain in one panel: more hide each other
 _DPI = 110
@@ -88,7 +78,6 @@ def _draw_latent(axes: Axes, latent: Latent, title: str) -> None:
     pca = PCA(n_components=2, svd_solver="full")
     pca.fit([latent.source[latent.source_labels == label].mean(axis=0) for label in classes])
     source, target = pca.transform(latent.source), pca.transform(latent.target)
-    means = []
     for label, colour in zip(classes, _COLOURS, strict=False):
         of_source, of_target = latent.source_labels == label, latent.target_labels == label
         kept = of_target & (np.arange(len(target)) < _MOST_ROWS)
@@ -96,21 +85,17 @@ def _draw_latent(axes: Axes, latent: Latent, title: str) -> None:
         axes.scatter(
             *target[kept].T, s=20, marker="^", facecolors="none", edgecolors=colour, alpha=0.8
         )
-        means.append(
-            (label, colour, source[of_source].mean(axis=0), target[of_target].mean(axis=0))
-        )
-    for label, colour, from_source, from_target in means:
+        from_source, from_target = source[of_source].mean(axis=0), target[of_target].mean(axis=0)
         axes.plot(*np.stack([from_source, from_target]).T, color=_INK, linewidth=1.6, zorder=4)
         _draw_mean(axes, from_source, label, face=colour, edge="white", shape="circle")
         _draw_mean(axes, from_target, label, face="white", edge=colour, shape="square")
     axes.set_title(f"{title}\n{latent.accuracy:.1f} % of new rows right", fontsize=11, color=_INK)
-    for set_label, share, name in zip(
-        (axes.set_xlabel, axes.set_ylabel),
-        pca.explained_variance_ratio_,
-        ("first", "second"),
-        strict=True,
-    ):
-        set_label(f"{name} principal axis of the class means ({100 * share:.0f} %)", color=_INK)
+    labels = [
+        f"{name} principal axis of the class means ({100 * share:.0f} %)"
+        for name, share in zip(("first", "second"), pca.explained_variance_ratio_, strict=True)
+    ]
+    axes.set_xlabel(labels[0], color=_INK)
+    axes.set_ylabel(labels[1], color=_INK)
     axes.set_aspect("equal", adjustable="datalim")
     axes.tick_params(labelbottom=False, labelleft=False, length=0)
     axes.spines[:].set_color("#bbbbbb")

@@ -9,7 +9,6 @@ from dataclasses import dataclass, field, fields, replace
 from importlib import resources
 from itertools import product
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 from ilspace.benchmark.protocols import TRANSFERS
@@ -101,9 +100,9 @@ class Cell:
     method: str
     estimator: str
     digest: str
-    parameters: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    parameters: Mapping[str, Any] = field(default_factory=dict)
     selection: str = FIXED
-    grid: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
+    grid: Mapping[str, Any] = field(default_factory=dict)
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain data, for a line of JSON."""
@@ -251,25 +250,23 @@ class Plan:
         """
         by_name = {method.name.lower(): method for method in self.methods}
         by_letters = {self.column(*each).upper(): each for each in self.transfers}
-        for given, known, what in (
-            (methods, by_name, "method"),
-            (transfers, by_letters, "transfer"),
+        methods = [each.lower() for each in methods]
+        transfers = [each.upper() for each in transfers]
+        for what, given, known, names in (
+            ("method", methods, by_name, [method.name for method in self.methods]),
+            ("transfer", transfers, by_letters, by_letters),
         ):
-            spelled = {each.lower() if what == "method" else each.upper() for each in given}
-            unknown = sorted(spelled - set(known))
-            if unknown:
-                names = [method.name for method in self.methods]
+            if unknown := sorted(set(given) - set(known)):
                 raise PlanError(
-                    f"{self.name} has no {what} {unknown[0]!r}; it has "
-                    f"{', '.join(names if what == 'method' else by_letters)}."
+                    f"{self.name} has no {what} {unknown[0]!r}; it has {', '.join(names)}."
                 )
         if trials is not None and not 1 <= trials <= self.trials:
             raise PlanError(f"{self.name} has 1 to {self.trials} trials, but {trials} are asked.")
         return replace(
             self,
             trials=self.trials if trials is None else trials,
-            methods=tuple(by_name[each.lower()] for each in methods) or self.methods,
-            transfers=tuple(by_letters[each.upper()] for each in transfers) or self.transfers,
+            methods=tuple(by_name[each] for each in methods) or self.methods,
+            transfers=tuple(by_letters[each] for each in transfers) or self.transfers,
         )
 
 
@@ -327,10 +324,10 @@ def parse_plan(name: str, text: str) -> Plan:
     extra = set(raw) - known - {"method", "transfers", "columns"}
     missing = known - {"title", "paper"} - set(raw)
     if extra or missing or not raw.get("method"):
-        what = f"has no entry for {sorted(extra)[0]!r}" if extra else "lacks "
-        lacking = sorted(missing)[0] if missing else "[[method]]"
+        lacking = min(missing, default="[[method]]")
+        what = f"has no entry for {min(extra)!r}" if extra else f"lacks {lacking!r}"
         raise PlanError(
-            f"The plan {name} {what if extra else what + repr(lacking)}; it may hold "
+            f"The plan {name} {what}; it may hold "
             f"{', '.join(sorted(known | {'transfers', 'columns'}))} and a [[method]] for each row."
         )
     if raw["setting"] not in SETTINGS:

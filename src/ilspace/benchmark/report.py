@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
@@ -39,11 +38,11 @@ def write_report(folder: Path, *, illustrate: Cell | None = None) -> str:
     str
         HTML that needs nothing from the network.
     """
-    sections = []
-    for name in experiment_names():
-        records = list(Store(folder / f"{name}.jsonl").records())
-        if records:
-            sections.append(_experiment(load_plan(name), records))
+    sections = [
+        _experiment(load_plan(name), records)
+        for name in experiment_names()
+        if (records := list(Store(folder / f"{name}.jsonl").records()))
+    ]
     if illustrate is not None:
         sections.append(_latent_space(illustrate))
     return render_page("ilspace benchmark", sections, introduction=_INTRODUCTION)
@@ -71,10 +70,8 @@ def _sortable(table: Table, block: Block) -> str:
     lines = []
     for i, row in enumerate(block.rows):
         printed = None if row.paper is None else float(np.mean(row.paper))
-        numbers = [*row.mean, row.average, printed, row.difference, block.ranks[i]]
-        numbers.append(block.p_values[i])
-        stds = [*row.std, *(None for _ in range(5))]
-        cells = "".join(_cell(number, std) for number, std in zip(numbers, stds, strict=True))
+        others = (row.average, printed, row.difference, block.ranks[i], block.p_values[i])
+        cells = "".join([*map(_cell, row.mean, row.std), *map(_cell, others)])
         lines.append(f'<tr><th scope="row">{escaped(row.method)}</th>{cells}</tr>')
     head = "".join(
         f'<th scope="col"><button type="button">{escaped(each)}</button></th>' for each in heads
@@ -89,10 +86,10 @@ def _sortable(table: Table, block: Block) -> str:
     )
 
 
-def _cell(number: float | None, std: float | None) -> str:
+def _cell(number: float | None, std: float = np.nan) -> str:
     if number is None or np.isnan(number):
         return '<td data-value="">–</td>'
-    title = "" if std is None or np.isnan(std) else f' title="± {std:.2f}"'
+    title = "" if np.isnan(std) else f' title="± {std:.2f}"'
     return f'<td data-value="{number:.6g}"{title}>{number:.2f}</td>'
 
 
@@ -110,14 +107,11 @@ def _by_transfer(table: Table, block: Block) -> go.Figure:
     return figure
 
 
-def _objectives(plan: Plan, records: Iterable[dict[str, Any]]) -> go.Figure:
+def _objectives(plan: Plan, records: list[dict[str, Any]]) -> go.Figure:
     figure = go.Figure()
-    kept: dict[str, list[list[float]]] = {}
-    for record in records:
-        if record.get("objective"):
-            kept.setdefault(record["cell"]["method"], []).append(record["objective"])
     for method in plan.methods:
-        runs = kept.get(method.name, [])
+        own = [each for each in records if each["cell"]["method"] == method.name]
+        runs = [each["objective"] for each in own if each.get("objective")]
         if runs:
             length = max(map(len, runs))
             padded = np.array([run + run[-1:] * (length - len(run)) for run in runs])

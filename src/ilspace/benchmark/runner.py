@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
+from contextlib import nullcontext
 from typing import Any
 
 import joblib
@@ -71,7 +71,10 @@ def run_cells(
         for cell in {cell.digest: cell for cell in todo}.values()
         if cell.digest not in described
     }
-    with _backend(jobs, dask):
+    with (
+        cluster(dask, n_workers=joblib.effective_n_jobs(jobs)),
+        nullcontext() if dask is None else joblib.parallel_config(backend="dask"),
+    ):
         parallel = joblib.Parallel(
             n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1
         )
@@ -82,13 +85,3 @@ def run_cells(
             store.append(record)
             on_record(record)
     return len(todo)
-
-
-@contextmanager
-def _backend(jobs: int, dask: str | None) -> Iterator[None]:
-    if dask is None:
-        yield
-        return
-    n_workers = joblib.effective_n_jobs(jobs)
-    with cluster(dask, n_workers=n_workers), joblib.parallel_config(backend="dask"):
-        yield

@@ -33,14 +33,12 @@ class Store:
     def records(self) -> Iterator[dict[str, Any]]:
         """Read the records, in the order of writing.
 
-        Yields
-        ------
-        dict
+        Returns
+        -------
+        iterator of dict
             One per whole line.
         """
-        for line in self._lines():
-            if isinstance(line.get("cell"), dict):
-                yield line
+        return (line for line in self._lines() if isinstance(line.get("cell"), dict))
 
     def methods(self) -> dict[str, dict[str, Any]]:
         """Read the descriptions of methods.
@@ -146,12 +144,9 @@ def find_results(cells: Iterable[Cell], records: Iterable[dict[str, Any]]) -> Re
     Results
         Those of the cells' own digests, and how many cells have others only.
     """
-    last: dict[str, dict[str, Any]] = {}
-    places = set()
-    for record in records:
-        last[cell_key(record["cell"])] = record
-        if record.get("error") is None:
-            places.add(cell_place(record["cell"]))
+    records = list(records)
+    last = {cell_key(each["cell"]): each for each in records}
+    places = {cell_place(each["cell"]) for each in records if each.get("error") is None}
     found, n_outdated = {}, 0
     for cell in cells:
         key = cell.key

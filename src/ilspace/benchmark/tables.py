@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
@@ -148,17 +149,13 @@ def make_table(plan: Plan, records: Iterable[dict[str, Any]], reference: str = "
         With NaN where cells are missing.
     """
     results = find_results(plan.cells(), records)
-    found: dict[tuple[str, str, str], list[float]] = {}
-    n_failed = 0
-    for record in results.records.values():
-        if record.get("error") is not None:
-            n_failed += 1
-            continue
+    found: dict[tuple[str, str, str], list[float]] = defaultdict(list)
+    finished = [each for each in results.records.values() if each.get("error") is None]
+    for record in finished:
         cell = record["cell"]
         column = plan.column(cell["source"], cell["target"])
-        place = (cell["preprocessing"], cell["method"], column)
-        found.setdefault(place, []).append(record["accuracy"])
-    paper = paper_table(plan.paper)
+        found[cell["preprocessing"], cell["method"], column].append(record["accuracy"])
+    n_failed, paper = len(results.records) - len(finished), paper_table(plan.paper)
     transfers = tuple(plan.column(*each) for each in plan.transfers)
     blocks = []
     for preprocessing in plan.preprocessing:
@@ -167,18 +164,11 @@ def make_table(plan: Plan, records: Iterable[dict[str, Any]], reference: str = "
             scores = [found.get((preprocessing, method.name, each), []) for each in transfers]
             if any(scores):
                 known = paper.get(method.paper)
-                rows.append(
-                    Row(
-                        method.name,
-                        method.selection,
-                        np.array([np.mean(each) if each else np.nan for each in scores]),
-                        np.array(
-                            [np.std(each, ddof=1) if len(each) > 1 else np.nan for each in scores]
-                        ),
-                        min(map(len, scores)),
-                        None if known is None else np.array([known[each] for each in transfers]),
-                    )
-                )
+                printed = None if known is None else np.array([known[each] for each in transfers])
+                means = [np.mean(each) if each else np.nan for each in scores]
+                stds = [np.std(each, ddof=1) if len(each) > 1 else np.nan for each in scores]
+                numbers = (np.array(means), np.array(stds), min(map(len, scores)), printed)
+                rows.append(Row(method.name, method.selection, *numbers))
         if rows:
             blocks.append(_block(preprocessing, rows, reference))
     return Table(plan, transfers, tuple(blocks), reference, n_failed, results.n_outdated)

@@ -13,15 +13,7 @@ from ilspace.backend import is_dask
 from ilspace.dask.labels import encoded, label_blocks
 from ilspace.dask.pairs import DaskRows
 from ilspace.dask.partitions import class_sums, cut_partitions, latent_rows
-from ilspace.dask.rows import (
-    RowSummary,
-    add_up,
-    float_columns,
-    row_array,
-    row_blocks,
-    summarised,
-    tree,
-)
+from ilspace.dask.rows import add_up, float_columns, row_array, row_blocks, summarised, tree
 from ilspace.domains import Domains
 from ilspace.domains.checks import (
     check_correspondence,
@@ -175,13 +167,8 @@ class DaskDomains(Domains):
         for domain, mean, mapping in zip(self.all, ils.means, ils.maps, strict=True):
             mean, there = (delayed(each, traverse=False) for each in (mean, mapping))
             found = compute(*(send(each, mean, mapping=there) for each in domain.partitions))
-            nothing = np.empty((0, mapping.shape[1]), dtype=mapping.dtype)
-            gathered.append(
-                (
-                    np.concatenate([nothing, *(each.rows for each in found)]),
-                    np.concatenate([np.empty(0, np.int64), *(each.codes for each in found)]),
-                )
-            )
+            nothing = np.empty((0, mapping.shape[1]), mapping.dtype), np.empty(0, np.int64)
+            gathered.append(tuple(map(np.concatenate, zip(nothing, *found, strict=True))))
         return tuple(gathered)
 
 
@@ -294,37 +281,28 @@ def _summarise(
         for rows, code, count in zip(blocks, codes, counts, strict=False)
     ]
     # in one computation, so that each block is read once
-    summaries = [summarised(each) for each in blocks]
-    kept = list(persist(*summaries, *(each for domain in partitions for each in domain)))
-    summaries = compute(*kept[: len(blocks)])
-    rest = iter(kept[len(blocks) :])
+    summaries, partitions = persist([summarised(each) for each in blocks], partitions)
     domains = []
-    for position, (summary, domain) in enumerate(zip(summaries, partitions, strict=True)):
-        moments = _checked_moments(summary, ("X", "Xt")[position])
+    for position, summary in enumerate(compute(*summaries)):
+        moments, name, largest = summary.moments, ("X", "Xt")[position], np.array([summary.largest])
+        check_finite(largest, name)
+        check_magnitude(largest, name)
+        if moments is None:
+            raise RuntimeError(f"{name} has finite rows but no moments.")
         dtype = np.dtype(np.float32 if arrays[position].dtype == np.float32 else np.float64)
-        held, count = [next(rest) for _ in domain], counts[position].sum(axis=0)
+        held, count = partitions[position], counts[position].sum(axis=0)
         means = _class_means(moments, held, count)
         domains.append(DaskDomain(moments, held, count, means, dtype, names[position]))
     return classes, tuple(domains)
-
-
-def _checked_moments(summary: RowSummary, name: str) -> Moments:
-    largest = np.array([summary.largest])
-    check_finite(largest, name)
-    check_magnitude(largest, name)
-    if summary.moments is None:
-        raise RuntimeError(f"{name} has finite rows but no moments.")
-    return summary.moments
 
 
 def _class_means(moments: Moments, partitions: list[Any], counts: np.ndarray) -> np.ndarray:
     from dask.base import compute
     from dask.delayed import delayed
 
-    means = np.zeros((len(counts), len(moments.mean)))
-    if partitions:
-        mean, total = delayed(moments.mean, traverse=False), delayed(class_sums)
-        tasks = [total(each, mean, n_classes=len(counts)) for each in partitions]
-        ((sums,),) = compute(tree(tasks, add_up))
-        means = sums / np.maximum(counts, 1)[:, None]
-    return means
+    if not partitions:
+        return np.zeros((len(counts), len(moments.mean)))
+    mean, total = delayed(moments.mean, traverse=False), delayed(class_sums)
+    tasks = [total(each, mean, n_classes=len(counts)) for each in partitions]
+    ((sums,),) = compute(tree(tasks, add_up))
+    return sums / np.maximum(counts, 1)[:, None]

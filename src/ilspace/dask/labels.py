@@ -190,29 +190,19 @@ def encoded(
     from dask.delayed import delayed
 
     classes = find_classes(y_blocks)
-    code = delayed(source_codes)
-    codes: list[list[Any]] = [[code(block, classes) for block in y_blocks]]
+    code, count = delayed(source_codes), delayed(block_counts)
+    codes: list[list[Any]] = [[code(block, classes) for block in y_blocks], []]
     if yt_blocks is not None:
         # where -1 is a source class, None or NaN in any block means that it is a class in yt too
         ask = -1 in classes.tolist()
         missing = compute(*(delayed(has_missing)(each) for each in yt_blocks if ask))
         code = delayed(target_codes)
-        codes.append([code(block, classes, marked=any(missing)) for block in yt_blocks])
-    sizes = [len(each) for each in codes]
-    flat = persist(*(block for domain in codes for block in domain))
-    n_classes = len(classes)
-    counts = np.array(compute(*(delayed(block_counts)(each, n_classes) for each in flat)))
-    if yt_blocks is not None:
-        return (
-            classes,
-            (list(flat[: sizes[0]]), list(flat[sizes[0] :])),
-            (
-                counts[: sizes[0]],
-                counts[sizes[0] :],
-            ),
-        )
-    nothing = np.zeros((n_target_blocks, n_classes), dtype=np.int64)
-    return classes, (list(flat), []), (counts, nothing)
+        codes[1] = [code(block, classes, marked=any(missing)) for block in yt_blocks]
+    (codes,) = persist(codes)
+    (counts,) = compute([[count(each, len(classes)) for each in domain] for domain in codes])
+    if yt_blocks is None:
+        counts[1] = np.zeros((n_target_blocks, len(classes)), dtype=np.int64)
+    return classes, tuple(codes), tuple(map(np.array, counts))
 
 
 def block_counts(codes: np.ndarray, n_classes: int) -> np.ndarray:

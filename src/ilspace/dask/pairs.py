@@ -370,8 +370,7 @@ def pull_back(
         gradient in the metric.
     """
     value = sum(each.value for each in below)
-    product = sum((each.rows for each in below[1:]), below[0].rows)
-    for each in above:
-        product = product + each.columns
+    first, *others = [*(each.rows for each in below), *(each.columns for each in above)]
+    product = sum(others, first)
     latent_gradient, metric_gradient = laplacian_gradients(product, latent.latent, metric)
     return value, partition.rows.T @ latent_gradient, metric_gradient

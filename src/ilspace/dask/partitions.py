@@ -102,9 +102,8 @@ def slice_rows(blocks: list[Partition], begin: int, *, size: int) -> Partition:
     Partition
         An owned copy, so that the blocks can be released.
     """
-    chosen = slice(begin, begin + size)
-    rows = np.concatenate([block.rows for block in blocks])[chosen]
-    return Partition(rows.copy(), np.concatenate([block.codes for block in blocks])[chosen].copy())
+    whole = map(np.concatenate, zip(*blocks, strict=True))
+    return Partition(*(each[begin : begin + size].copy() for each in whole))
 
 
 def class_sums(partition: Partition, mean: np.ndarray, *, n_classes: int) -> tuple[np.ndarray]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -189,10 +190,7 @@ def merge_summaries(summaries: list[RowSummary]) -> RowSummary:
     RowSummary
         Of all rows.
     """
-    first, *others = summaries
-    for each in others:
-        first = first.merged(each)
-    return first
+    return reduce(RowSummary.merged, summaries)
 
 
 def summarised(blocks: Sequence[Any]) -> Any:

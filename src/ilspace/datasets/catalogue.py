@@ -2,21 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from types import MappingProxyType
 
 from ilspace.datasets._files import PUBLIC_COPIES, DataCorrupt, DataMissing, locate, search_roots
-from ilspace.datasets.office_caltech import published_files
-
-_ABOUT = {
-    "surf": "Office+Caltech10, SURF bags of words: 4 domains, 800 columns",
-    "splits": "Office+Caltech10, the 20 official semi-supervised splits of each transfer",
-    "decaf6": "Office+Caltech10, DeCAF6: domains D and W, 4096 columns",
-    "deep": "Office+Caltech10, mid-level EfficientNet-Lite0: 4 domains, 4032 columns",
-    "effnet": "Office+Caltech10, final EfficientNet-Lite0: 4 domains, 1280 columns",
-}
+from ilspace.datasets.office_caltech import PARTS
 
 
 @dataclass(frozen=True)
@@ -35,7 +27,7 @@ class DataSet:
 
     name: str
     about: str
-    files: MappingProxyType[str, str]
+    files: Mapping[str, str]
 
     @property
     def folder(self) -> str:
@@ -69,14 +61,12 @@ class DataSet:
         return "here"
 
 
-DATA_SETS = MappingProxyType(
-    {
-        f"office-caltech-{part}": DataSet(
-            f"office-caltech-{part}", _ABOUT[part], MappingProxyType(files)
-        )
-        for part, files in published_files().items()
-    }
-)
+DATA_SETS = {
+    f"office-caltech-{name}": DataSet(
+        f"office-caltech-{name}", part["summary"], dict(part["files"].values())
+    )
+    for name, part in PARTS.items()
+}
 """Data sets by name."""
 
 
@@ -135,14 +125,11 @@ def fetch(
     address = copy.address if mirror is None and copy is not None else str(mirror).rstrip("/")
     cache = search_roots()[-1]
     quiet = pooch.HTTPDownloader(progressbar=False, timeout=30)
-    found = []
     for path, sha256 in wanted.files.items():
         progress(path)
-        try:
-            found.append(locate(path, sha256))
+        with suppress(DataMissing):
+            locate(path, sha256)
             continue
-        except DataMissing:
-            pass
         folder, _, file_name = path.partition("/")
         url = f"{address}/{file_name}"
         try:
@@ -156,5 +143,4 @@ def fetch(
             ) from None
         except OSError as error:
             raise DataMissing(f"{url} cannot be read: {error}") from None
-        found.append(cache / folder / file_name)
-    return found
+    return wanted.located()

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any
 
 import numpy as np
@@ -131,7 +130,5 @@ def _read_table(path: Path, label: str) -> tuple[np.ndarray, np.ndarray]:
     return features.to_numpy(dtype=np.float64), table[label].to_numpy()
 
 
-READERS: Mapping[str, Callable[[Path, str], tuple[np.ndarray, np.ndarray]]] = MappingProxyType(
-    {".mat": _read_mat, ".npz": _read_npz, ".csv": _read_table, ".parquet": _read_table}
-)
+READERS = {".mat": _read_mat, ".npz": _read_npz, ".csv": _read_table, ".parquet": _read_table}
 """Readers by file suffix."""

@@ -1,41 +1,11 @@
 """Preprocessings by name: a dash-separated chain of steps, applied to one domain at a time."""
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
-
-
-def unit_sum(X: np.ndarray, /) -> np.ndarray:
-    """Divide each row by its sum of absolute values; rows of zeros stay zero.
-
-    Parameters
-    ----------
-    X : array of shape (n_samples, n_features)
-        Rows are samples.
-
-    Returns
-    -------
-    scaled : array of shape (n_samples, n_features)
-        Counts become proportions.
-    """
-    return _over(X, np.abs(X).sum(axis=1, keepdims=True))
-
-
-def unit_length(X: np.ndarray, /) -> np.ndarray:
-    """Divide each row by its Euclidean length; rows of zeros stay zero.
-
-    Parameters
-    ----------
-    X : array of shape (n_samples, n_features)
-        Rows are samples.
-
-    Returns
-    -------
-    scaled : array of shape (n_samples, n_features)
-        Rows of length 1.
-    """
-    return _over(X, np.linalg.norm(X, axis=1, keepdims=True))
+from sklearn.preprocessing import normalize
 
 
 def hellinger(X: np.ndarray, /) -> np.ndarray:
@@ -65,7 +35,7 @@ def hellinger(X: np.ndarray, /) -> np.ndarray:
             f"The step sqrt needs counts or proportions >= 0, got {X.min():g}: "
             "leave sqrt out, or put it before zscore"
         )
-    return np.sqrt(unit_sum(X))
+    return np.sqrt(normalize(X, norm="l1"))
 
 
 def zscore(X: np.ndarray, /) -> np.ndarray:
@@ -89,14 +59,10 @@ def zscore(X: np.ndarray, /) -> np.ndarray:
     return np.where(varies, (X - mean) / np.where(varies, std, 1.0), 0.0)
 
 
-def _over(X: np.ndarray, size: np.ndarray) -> np.ndarray:
-    return X / np.where(size > 0, size, 1.0)
-
-
 #: The primitive steps, by the name they have in a chain.
 STEPS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
-    "l1": unit_sum,
-    "l2": unit_length,
+    "l1": partial(normalize, norm="l1"),
+    "l2": normalize,
     "sqrt": hellinger,
     "zscore": zscore,
     "none": np.copy,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -23,32 +23,18 @@ class Task:
 
     Attributes
     ----------
-    estimator : estimator
-        Not fitted.
-    X, y, Xt, yt : array-like
-        What the search was given; `Xt` and `yt` may be None.
-    held_out : ndarray of int
-        Indices of the source rows held out for scoring.
-    target : array-like of shape (m, dt)
-        Target rows to score on.
-    n_hints : int
-        Labelled target rows per class.
+    evidence : Evidence
+        Rows to score on, and the estimator, not fitted.
+    Xt, yt : array-like
+        What the search was given; may be None.
     criteria : mapping from str to Criterion
         Scores to compute, by name.
-    seed : int
-        Seed of random criteria.
     """
 
-    estimator: Any
-    X: Any
-    y: np.ndarray
+    evidence: Evidence
     Xt: Any
     yt: Any
-    held_out: np.ndarray
-    target: Any
-    n_hints: int
     criteria: Mapping[str, Criterion]
-    seed: int
 
     def attempt(self, parameters: Mapping[str, Any]) -> dict[str, Any]:
         """Fit with one setting and score the result by all criteria.
@@ -88,12 +74,10 @@ class Task:
         }
 
     def _evidence(self, parameters: Mapping[str, Any]) -> Evidence:
-        estimator = clone(self.estimator).set_params(**clone(dict(parameters), safe=False))
-        learned = np.setdiff1d(np.arange(len(self.y)), self.held_out)
-        fit_domains(estimator, take_rows(self.X, learned), self.y[learned], self.Xt, self.yt)
-        return Evidence(
-            estimator, self.X, self.y, self.held_out, self.target, self.n_hints, self.seed
-        )
+        given = self.evidence
+        estimator = clone(given.estimator).set_params(**clone(dict(parameters), safe=False))
+        rows, labels = take_rows(given.source, given.learned), given.labels[given.learned]
+        return replace(given, estimator=fit_domains(estimator, rows, labels, self.Xt, self.yt))
 
 
 def _text(error: Exception) -> str:

@@ -67,7 +67,7 @@ class Evidence:
         if len(self.held_out) == 0:
             raise Unavailable(
                 "This criterion needs source rows held out from training, but there are none: "
-                " give each class at least two source rows, or choose by another."
+                "give each class at least two source rows, or choose by another."
             )
         return take_rows(self.source, self.held_out)
 
@@ -137,9 +137,9 @@ class Evidence:
         if self.shares_columns or self.n_hints == 0:
             return None
         hints = [None] * len(self.labels)
-        for each in np.unique(self.labels[self.learned]):
-            of_class = self.learned[self.labels[self.learned] == each]
-            for row in of_class[: self.n_hints]:
+        labels = self.labels[self.learned]
+        for each in np.unique(labels):
+            for row in self.learned[labels == each][: self.n_hints]:
                 hints[row] = each
         return hints
 
@@ -160,9 +160,8 @@ class Evidence:
         if raw and self.shares_columns:
             rows, target = host_array(self.held_out_rows), host_array(self.target)
             if len(self.learned) > 1:
-                return density_ratio(
-                    host_array(take_rows(self.source, self.learned)), target, at=rows
-                )
+                learned = host_array(take_rows(self.source, self.learned))
+                return density_ratio(learned, target, at=rows)
         else:
             # Not the training rows: the fit has moved them away from all others.
             rows, target = self._held_out_latent(), self.target_latent

@@ -22,6 +22,7 @@ from ilspace.selection._delegate import DelegatingSearch
 from ilspace.selection._domains import as_rows, fit_domains
 from ilspace.selection._trial import Task
 from ilspace.selection.criteria import CRITERIA, Criterion
+from ilspace.selection.evidence import Evidence
 from ilspace.selection.grid import default_grid, with_settings
 from ilspace.selection.hold_out import hold_out
 
@@ -222,7 +223,7 @@ class LabelFreeSearch(DelegatingSearch, MetaEstimatorMixin, BaseEstimator):
     def _check_grid(self, task: Task) -> Any:
         if self.param_grid is not None:
             return self.param_grid
-        shapes = [(task.X.shape[0] - len(task.held_out), task.X.shape[1])]
+        shapes = [(len(task.evidence.learned), task.evidence.source.shape[1])]
         shapes += [] if task.Xt is None else [task.Xt.shape]
         return default_grid(self.estimator, shapes=shapes)
 
@@ -241,9 +242,8 @@ class LabelFreeSearch(DelegatingSearch, MetaEstimatorMixin, BaseEstimator):
             n_hints = int(np.ceil(np.sum(labelled) / len(classes)))
         held_out = hold_out(codes, self.held_out, rng)
         seed = int(rng.integers(2**31))
-        return Task(
-            with_settings(self.estimator), X, y, Xt, yt, held_out, target, n_hints, criteria, seed
-        )
+        estimator = with_settings(self.estimator)
+        return Task(Evidence(estimator, X, y, held_out, target, n_hints, seed), Xt, yt, criteria)
 
 
 def _columns(records: list[dict[str, Any]]) -> dict[str, Any]:
