@@ -27,6 +27,7 @@ from ilspace.storage import ModelFileError, schema
 from ilspace.tables import encoding
 from ilspace.tables.columns import ColumnPlan, plan_columns
 from ilspace.tables.errors import TableError
+from ilspace.tables.kinds import STRING, is_whole
 from ilspace.tables.monitor import Monitor
 from ilspace.tables.second_opinion import NearestMean, is_blind, nearest_mean
 from ilspace.tables.trust import Trust, in_words, learn_trust
