@@ -424,8 +424,8 @@ MUTANTS = (
         "either-opinion-is-enough",
         "trust thresholds",
         "tables/classifier.py",
-        '(alone != label) | (others["unadapted"] != label)',
-        '(alone != label) & (others["unadapted"] != label)',
+        "(alone != label) | (unadapted != label)",
+        "(alone != label) & (unadapted != label)",
         golden("table-of-wines"),
     ),
     # -- label-free criteria -----------------------------------------------------------------------

@@ -24,26 +24,3 @@ from ilspace.backend.namespace import (
     spacing,
     to_numpy,
 )
-
-__all__ = [
-    "array_namespace",
-    "as_generator",
-    "cholesky_frame",
-    "dot",
-    "identity",
-    "is_dask",
-    "is_foreign",
-    "is_linalg_error",
-    "like",
-    "logdet_and_inverse",
-    "on_host",
-    "one_thread",
-    "principal_axes",
-    "refuse_dask",
-    "spacing",
-    "spectral_map",
-    "symmetric_exponential",
-    "symmetric_part",
-    "to_numpy",
-    "fix_signs",
-]

@@ -18,13 +18,7 @@ from sklearn.exceptions import ConvergenceWarning
 from ilspace.benchmark.methods import check_digest, make_method
 from ilspace.benchmark.plans import Cell, PlanError
 from ilspace.benchmark.protocols import Split, gong_splits, hoffman_splits
-from ilspace.datasets import (
-    DataMissing,
-    load_folder,
-    load_office_caltech,
-    preprocess,
-    search_roots,
-)
+from ilspace.datasets import DataMissing, load_folder, load_office_caltech, preprocess, search_roots
 
 OFFICE_CALTECH = "office-caltech"
 """The data set with official splits."""

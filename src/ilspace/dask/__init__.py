@@ -6,12 +6,3 @@ Importing it does not import Dask.
 from ilspace.dask.clusters import ClusterError, cluster
 from ilspace.dask.domains import DaskDomains, check_dask_domains, refuse_in_one_place
 from ilspace.dask.lazy import by_blocks
-
-__all__ = [
-    "ClusterError",
-    "DaskDomains",
-    "by_blocks",
-    "check_dask_domains",
-    "cluster",
-    "refuse_in_one_place",
-]

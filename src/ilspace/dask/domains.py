@@ -23,11 +23,12 @@ from ilspace.domains.checks import (
     compare_columns,
     require_labels,
 )
+from ilspace.domains.domains import Table
 from ilspace.scale import Moments, RowSpace, moment_space
 
 
 @dataclass(frozen=True)
-class DaskDomain:
+class DaskDomain(Table):
     """One domain whose rows are on the workers, with the interface of a domain in memory.
 
     Attributes
@@ -59,16 +60,6 @@ class DaskDomain:
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and columns."""
         return self.moments.n_rows, self.moments.mean.shape[0]
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.shape[0]
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return self.shape[1]
 
     @property
     def n_labelled(self) -> int:

@@ -20,13 +20,7 @@ from ilspace.pairs.statistics import (
     pair_totals,
     scatter_statistics,
 )
-from ilspace.pairs.tiles import (
-    TileSum,
-    excess_factors,
-    laplacian_gradients,
-    sum_tiles,
-    tile_bounds,
-)
+from ilspace.pairs.tiles import TileSum, excess_factors, laplacian_gradients, sum_tiles, tile_bounds
 from ilspace.scale import RowSpace
 
 _TILE = 64

@@ -16,8 +16,24 @@ from ilspace.pairs import LabelledRows
 from ilspace.scale import RowSpace, row_space
 
 
+class Table:
+    """What all domains have, wherever their rows are: numbers of rows and columns."""
+
+    shape: tuple[int, int]
+
+    @property
+    def n_rows(self) -> int:
+        """Number of rows."""
+        return self.shape[0]
+
+    @property
+    def n_features(self) -> int:
+        """Number of columns."""
+        return self.shape[1]
+
+
 @dataclass(frozen=True)
-class Domain:
+class Domain(Table):
     """The checked rows of one domain.
 
     Attributes
@@ -41,16 +57,6 @@ class Domain:
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and columns."""
         return self.X.shape
-
-    @property
-    def n_rows(self) -> int:
-        """Number of rows."""
-        return self.shape[0]
-
-    @property
-    def n_features(self) -> int:
-        """Number of columns."""
-        return self.shape[1]
 
     @property
     def dtype(self) -> Any:

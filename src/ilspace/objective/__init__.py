@@ -1,7 +1,8 @@
 """Losses with closed-form Euclidean gradients, independent of any manifold."""
 
-from ilspace.objective.ils import DomainData, ILSObjective
-from ilspace.objective.terms import (
+from ilspace.objective.ils import (
+    DomainData,
+    ILSObjective,
     SmoothHinge,
     anchor_penalty,
     metric_penalty,

@@ -1,16 +1,254 @@
-"""The objective of the invariant latent space: the sum of its terms."""
+"""The objective of the invariant latent space: its terms, and their sum.
+
+Each term returns its value and its Euclidean gradient; none knows of a manifold.
+"""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 from ilspace._typing import Array, PairTerm, Point
-from ilspace.objective.terms import (
-    anchor_penalty,
-    metric_penalty,
-    projected_discrepancy,
-    slack_penalty,
-)
+from ilspace.backend import array_namespace, dot, identity, logdet_and_inverse
+
+
+@dataclass(frozen=True)
+class SmoothHinge:
+    r"""Generalised logistic function, the smooth form of the hinge.
+
+    .. math:: \ell_\beta(v) = \tfrac1\beta \log(1 + e^{\beta v}),
+       \qquad v = y\,(d - 1) - \epsilon
+
+    For a similar pair (y = 1) the violation v grows with the squared distance d beyond the
+    margin 1, for a dissimilar pair (y = -1) it grows as d falls below it; the slack
+    :math:`\epsilon` permits some of it. This is the paper's
+    :math:`\ell_\beta(M, y, z_1 - z_2, 1 + y\epsilon)`, since :math:`y^2 = 1`.
+
+    Attributes
+    ----------
+    sharpness : float
+        :math:`\beta > 0`; the hinge itself in the limit of large values.
+    """
+
+    sharpness: float
+
+    def __call__(self, violation: Array) -> tuple[Array, Array]:
+        r"""Loss of each pair, and its slope :math:`\sigma(\beta v)`.
+
+        Parameters
+        ----------
+        violation : array of any shape
+            Margin violations v.
+
+        Returns
+        -------
+        value : array of the same shape
+            The losses.
+        slope : array of the same shape
+            Their derivatives in v, between 0 and 1.
+        """
+        xp = array_namespace(violation)
+        # one tanh gives both, and cannot overflow: σ(s) = (1 + tanh(s/2)) / 2, and
+        # log(1 + e^s) = max(s, 0) + log 2 - log(1 + |tanh(s/2)|)
+        bent = xp.tanh((self.sharpness / 2) * violation)
+        value = xp.log(1 + xp.abs(bent))
+        value *= -1 / self.sharpness
+        value += math.log(2) / self.sharpness
+        value += xp.maximum(violation, xp.zeros_like(violation))
+        bent /= 2
+        bent += 0.5
+        return value, bent
+
+    def weighted_sum(self, excess: Array, pulls: Array) -> tuple[Array, Array]:
+        r"""Weighted sum of the losses of many pairs, and its slope in each squared distance.
+
+        The same as :meth:`__call__` at :math:`v = y(d - 1)`, summed, in fewer passes over the
+        pairs.
+
+        Parameters
+        ----------
+        excess : array of any shape
+            By how much the squared distances exceed the margin, :math:`d - 1`.
+        pulls : array of the same shape
+            Half the weight w of each pair, with its sign y: positive for similar pairs, negative
+            for dissimilar ones.
+
+        Returns
+        -------
+        value : array of shape ()
+            :math:`\sum w\,\ell_\beta(y(d - 1))`.
+        slopes : array of the same shape
+            :math:`yw\,\sigma(\beta y(d - 1))`.
+        """
+        xp = array_namespace(excess)
+        # with e = d - 1 and t = tanh(βe/2), where similar or dissimilar is only a sign:
+        # ℓ(ye) = (ye + |e|)/2 - log((1 + |t|)/2)/β, and its slope in d is (y + t)/2
+        bent = xp.tanh((self.sharpness / 2) * excess)
+        halves = xp.abs(pulls)
+        rest = xp.abs(bent)
+        rest *= 0.5
+        rest += 0.5
+        value = dot(pulls, excess) + dot(halves, xp.abs(excess))
+        value = value - (2 / self.sharpness) * dot(halves, xp.log(rest))
+        bent *= halves
+        bent += pulls
+        return value, bent
+
+
+def stein_divergence(a: Array, b: Array | None = None, /) -> tuple[Array, Array, Array]:
+    r"""Stein divergence of two positive definite matrices, and its gradient in each.
+
+    .. math:: \delta(A, B) = \log\det\tfrac{A + B}{2} - \tfrac12\log\det(AB)
+
+    Symmetric, zero only at :math:`A = B`, invariant under congruence :cite:p:`sra2016`.
+
+    Parameters
+    ----------
+    a : array of shape (p, p)
+        Symmetric positive definite; not checked.
+    b : array of shape (p, p), optional
+        Likewise; by default the identity, which has no gradient.
+
+    Returns
+    -------
+    value : array of shape ()
+        The divergence.
+    gradient_a, gradient_b : array of shape (p, p)
+        :math:`(A + B)^{-1} - \tfrac12 A^{-1}`, and the same for B; None where B was not given.
+    """
+    given = (a,) if b is None else (a, b)
+    middle = (a + (identity(a.shape[0], a) if b is None else b)) / 2
+    (joint, joint_inverse), *own = logdet_and_inverse(middle, *given)
+    value = joint - sum(size for size, _ in own) / 2
+    gradients = [(joint_inverse - inverse) / 2 for _, inverse in own]
+    return value, gradients[0], None if b is None else gradients[1]
+
+
+def covariance_product(covariance: Array, projection: Array) -> Array:
+    """Multiply a covariance, full or diagonal, with a projection.
+
+    Parameters
+    ----------
+    covariance : array of shape (d, d) or (d,)
+        A vector stands for a diagonal matrix.
+    projection : array of shape (d, p)
+        The projection.
+
+    Returns
+    -------
+    array of shape (d, p)
+        The product.
+    """
+    if covariance.ndim == 1:
+        return covariance[:, None] * projection
+    return covariance @ projection
+
+
+def projected_discrepancy(
+    source_cov: Array, target_cov: Array, source_projection: Array, target_projection: Array
+) -> tuple[Array, Array, Array]:
+    r"""Stein divergence of the projected covariances per dimension, and its gradients.
+
+    .. math:: \mathcal L_u = \tfrac1p\,
+       \delta(W_s^\top\Sigma_sW_s,\ W_t^\top\Sigma_tW_t)
+
+    Parameters
+    ----------
+    source_cov, target_cov : array of shape (d, d) or (d,)
+        Covariances of the two domains; a vector stands for a diagonal matrix. The widths d of
+        the domains may differ.
+    source_projection, target_projection : array of shape (d, p)
+        The projections :math:`W_s, W_t`, of full column rank.
+
+    Returns
+    -------
+    value : array of shape ()
+        The discrepancy.
+    source_gradient, target_gradient : array of shape (d, p)
+        Euclidean gradients, :math:`\tfrac2p\Sigma_sW_s\nabla_A\delta` and the like.
+    """
+    p = source_projection.shape[1]
+    source_spread = covariance_product(source_cov, source_projection)
+    target_spread = covariance_product(target_cov, target_projection)
+    value, source_slope, target_slope = stein_divergence(
+        source_projection.mT @ source_spread, target_projection.mT @ target_spread
+    )
+    return (
+        value / p,
+        source_spread @ (source_slope * (2 / p)),
+        target_spread @ (target_slope * (2 / p)),
+    )
+
+
+def metric_penalty(metric: Array) -> tuple[Array, Array]:
+    r"""Stein divergence of the metric from the identity per dimension, and its gradient.
+
+    .. math:: r(M) = \tfrac1p\,\delta(M, I_p)
+
+    Parameters
+    ----------
+    metric : array of shape (p, p)
+        Symmetric positive definite.
+
+    Returns
+    -------
+    value : array of shape ()
+        The penalty.
+    gradient : array of shape (p, p)
+        :math:`((M + I)^{-1} - \tfrac12M^{-1})/p`.
+    """
+    p = metric.shape[0]
+    value, gradient, _ = stein_divergence(metric)
+    return value / p, gradient / p
+
+
+def slack_penalty(log_slack: Array) -> tuple[Array, Array]:
+    r"""Euclidean norm of the slacks per pair, and its gradient in their logarithms.
+
+    .. math:: \tfrac{1}{N_p}\|\epsilon\|_2, \qquad \epsilon_k = e^{v_k} > 0
+
+    Parameters
+    ----------
+    log_slack : array of shape (n_pairs,)
+        The logarithms v.
+
+    Returns
+    -------
+    value : array of shape ()
+        The penalty.
+    gradient : array of shape (n_pairs,)
+        :math:`\epsilon_k^2 / (N_p\|\epsilon\|_2)`.
+    """
+    xp = array_namespace(log_slack)
+    n_pairs = log_slack.shape[0]
+    squares = xp.exp(2 * log_slack)
+    norm = xp.sqrt(xp.sum(squares))
+    return norm / n_pairs, squares / (n_pairs * norm)
+
+
+def anchor_penalty(projection: Array, anchor: Array) -> tuple[Array, Array]:
+    r"""Squared distance of a projection from its initial value per dimension, and its gradient.
+
+    .. math:: \tfrac1p\|W - W_0\|_F^2
+
+    Not in the paper: it keeps the minimiser close to an initialisation that is known to be good,
+    where the labels are too few to determine a whole projection.
+
+    Parameters
+    ----------
+    projection, anchor : array of shape (d, p)
+        :math:`W` and :math:`W_0`.
+
+    Returns
+    -------
+    value : array of shape ()
+        The penalty.
+    gradient : array of shape (d, p)
+        :math:`2(W - W_0)/p`.
+    """
+    p = projection.shape[1]
+    offset = projection - anchor
+    return dot(offset, offset) / p, offset * (2 / p)
 
 
 @dataclass(frozen=True)

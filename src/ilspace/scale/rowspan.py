@@ -9,13 +9,7 @@ from scipy import sparse
 
 from ilspace._typing import Array
 from ilspace.backend import array_namespace, fix_signs, identity, like, principal_axes
-from ilspace.scale.moments import (
-    Moments,
-    gram_matrix,
-    row_moments,
-    weight_shares,
-    weighted_mean,
-)
+from ilspace.scale.moments import Moments, gram_matrix, row_moments, weight_shares, weighted_mean
 
 WIDEST_FULL_SPECTRUM = 2048
 """Most columns (and rows) for which a full eigendecomposition pays."""

@@ -3,13 +3,3 @@
 from ilspace.storage.error import ModelFileError, naming_file
 from ilspace.storage.model_file import read_model, write_model
 from ilspace.storage.whole_files import output_folder, whole_file, write_whole
-
-__all__ = [
-    "ModelFileError",
-    "naming_file",
-    "output_folder",
-    "read_model",
-    "whole_file",
-    "write_model",
-    "write_whole",
-]
