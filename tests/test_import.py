@@ -1,7 +1,11 @@
 """Importing the package does nothing else."""
 
+import re
 import subprocess
 import sys
+from pathlib import Path
+
+import ilspace
 
 _OPTIONAL = ["torch", "cupy", "dask", "matplotlib", "plotly", "pandas", "typer", "rich", "skada"]
 
@@ -31,3 +35,13 @@ def test_import_has_no_side_effect():
         [sys.executable, "-I", "-W", "error", "-c", script], capture_output=True, text=True
     )
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
+
+
+def test_dask_is_imported_in_one_folder():
+    root = Path(ilspace.__file__).parent
+    importing = {
+        path.relative_to(root).parts[0]
+        for path in root.rglob("*.py")
+        if re.search(r"^\s*(from|import) (dask|distributed)\b", path.read_text(), re.M)
+    }
+    assert importing == {"dask"}

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 from sklearn.base import clone
 
-from ilspace.dask.rows import FAN_IN, RowSummary, add_up, summarised, tree
+from ilspace.dask.tasks import lazily, lazy_rows, results, summary, total
 from ilspace.tables.binary_files import parquet_blocks
 from ilspace.tables.classifier import TableClassifier
 from ilspace.tables.encoding import TableEncoder, known_sums, scaled_encoder, unscaled
@@ -103,10 +103,7 @@ class PartitionedTable:
         list of Delayed
             One per partition.
         """
-        from dask.delayed import delayed
-
-        shared = [delayed(each, traverse=False) for each in arguments]
-        return [delayed(task)(partition, *shared) for partition in self.partitions]
+        return lazily(task, ((each,) for each in self.partitions), *arguments)
 
     def joined(self, parts: Sequence[Any], *width: int, dtype: type) -> Any:
         """Put arrays of the partitions together.
@@ -125,14 +122,7 @@ class PartitionedTable:
         dask Array of shape (n_rows, *width)
             Rows in their order.
         """
-        from dask.array.core import concatenate, from_delayed
-
-        return concatenate(
-            [
-                from_delayed(part, shape=(partition.n_rows, *width), dtype=dtype)
-                for part, partition in zip(parts, self.partitions, strict=True)
-            ]
-        )
+        return lazy_rows(parts, [each.n_rows for each in self.partitions], *width, dtype=dtype)
 
     def sample(
         self, seed: int, *, string_columns: Sequence[str], classes: np.ndarray
@@ -154,21 +144,18 @@ class PartitionedTable:
             The whole table where it is small; else some of its rows, in their order.
         """
         import pandas as pd
-        from dask.base import compute
-        from dask.delayed import delayed
 
         ends = np.cumsum([partition.n_rows for partition in self.partitions])
         chosen = np.arange(ends[-1])
         if len(chosen) > SAMPLE:
             chosen = np.sort(np.random.default_rng(seed).choice(chosen, SAMPLE, replace=False))
         shares = np.split(chosen, np.searchsorted(chosen, ends[:-1]))
-        read, as_written = delayed(_sample_partition), tuple(string_columns)
-        missing = missing_labels(classes)
-        tasks = [
-            read(partition, share - (end - partition.n_rows), as_written, self.label, missing)
+        items = (
+            (partition, share - (end - partition.n_rows))
             for partition, share, end in zip(self.partitions, shares, ends, strict=True)
-        ]
-        return pd.concat(compute(*tasks), ignore_index=True)
+        )
+        asked = tuple(string_columns), self.label, missing_labels(classes)
+        return pd.concat(results(lazily(_sample_partition, items, *asked)), ignore_index=True)
 
 
 def read_partition(partition: Partition, string_columns: Sequence[str]) -> pd.DataFrame:
@@ -240,13 +227,10 @@ def fit_whole(model: TableClassifier, sampled: LabelledTables, target: Partition
     target : PartitionedTable
         All rows of the target.
     """
-    from dask.base import compute
-    from dask.delayed import delayed
-
     encoder = encoder_of_all(model.target_encoder_, target)
     rows = target.joined(target.map(_encode_partition, encoder), len(encoder.names), dtype=float)
     labels = target.map(_labels_of_partition, np.unique(sampled.y), target.label)
-    has_labels = any(compute(*(delayed(pd.notna)(each).any() for each in labels)))
+    has_labels = any(results(lazily(_has_labels, ((each,) for each in labels))))
     own = model.estimator_.callback
     told = model._told("all", model.holdout_score_, own)
     fitted = clone(model.estimator_).set_params(callback=told)
@@ -281,24 +265,17 @@ def label_partitions(
     on_count : callable, optional
         Called with how many partitions are done, and of how many.
     """
-    from dask.base import compute
-    from dask.delayed import delayed
-
     light = copy(model)
     # not needed to label rows, and not everything there can be sent
     light.callback = light.estimator = light.search_ = light.holdout_estimator_ = None
     light.estimator_ = copy(model.estimator_).set_params(callback=None)
-    label, there = delayed(_label_partition), delayed(light, traverse=False)
     firsts = np.cumsum([0, *(each.n_rows for each in target.partitions)]).tolist()
-    tasks = [
-        label(partition, there, first, target.label if given else None)
-        for partition, first in zip(target.partitions, firsts, strict=False)
-    ]
-    for start in range(0, len(tasks), FAN_IN):
-        for text in compute(*tasks[start : start + FAN_IN]):
-            output.write(text)
+    items = zip(target.partitions, firsts, strict=False)
+    tasks = lazily(_label_partition, items, light, target.label if given else None)
+    for done, text in enumerate(results(tasks), 1):
+        output.write(text)
         if on_count is not None:
-            on_count(min(start + FAN_IN, len(tasks)), len(tasks))
+            on_count(done, len(tasks))
 
 
 def encoder_of_all(sampled: TableEncoder, target: PartitionedTable) -> TableEncoder:
@@ -316,19 +293,16 @@ def encoder_of_all(sampled: TableEncoder, target: PartitionedTable) -> TableEnco
     TableEncoder
         With what fills missing values and scales columns in all rows.
     """
-    from dask.base import compute
-
-    ((sums, counts),) = compute(tree(target.map(_sums_of_partition, sampled), add_up))
+    sums, counts = total(target.map(_sums_of_partition, sampled))
     fill = sums / np.maximum(counts, 1)
-    summary: RowSummary
-    (summary,) = compute(summarised(target.map(_encode_partition, unscaled(sampled, fill))))
-    if summary.moments is None:
+    found = summary(target.map(_encode_partition, unscaled(sampled, fill)))
+    if found.moments is None:
         raise TableError(
             "The target must hold numbers that can be squared, but its largest is "
-            f"{summary.largest:.3g}: scale its columns."
+            f"{found.largest:.3g}: scale its columns."
         )
-    mean, std = summary.moments.mean, np.sqrt(np.diagonal(summary.moments.covariance))
-    return scaled_encoder(sampled, fill, mean, std, n_rows=summary.moments.n_rows)
+    mean, std = found.moments.mean, np.sqrt(np.diagonal(found.moments.covariance))
+    return scaled_encoder(sampled, fill, mean, std, n_rows=found.moments.n_rows)
 
 
 # -- tasks ---------------------------------------------------------------------------------------
@@ -349,8 +323,12 @@ def _labels_of_partition(partition: Partition, classes: np.ndarray, label: str) 
     return np.full(partition.n_rows, None, dtype=object) if yt is None else yt
 
 
+def _has_labels(yt: np.ndarray) -> bool:
+    return any(each is not None for each in yt)
+
+
 def _label_partition(
-    partition: Partition, model: TableClassifier, first: int, label: str | None
+    partition: Partition, first: int, model: TableClassifier, label: str | None
 ) -> str:
     """Predictions as lines of a CSV file; with a label, which rows had one."""
     as_written = (*model.plan_.ids, *model.target_encoder_.as_written)
