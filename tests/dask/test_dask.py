@@ -15,7 +15,9 @@ from sklearn.exceptions import ConvergenceWarning, NotFittedError
 from sklearn.preprocessing import StandardScaler
 
 from ilspace import ILSClassifier, ILSTransformer, ObjectiveSettings, load
-from ilspace.dask import DaskDomains, partitions
+from ilspace.dask import DaskDomains, check_dask_domains, partitions
+from ilspace.domains import check_domains
+from ilspace.ils import fit_ils
 
 da = pytest.importorskip("dask.array")
 dd = pytest.importorskip("dask.dataframe")
@@ -511,3 +513,12 @@ def test_labels_of_two_kinds_in_any_block(chunk):
     labels = np.array(["cat", "dog"] * 20 + [1, 2] * 25, dtype=object)
     with pytest.raises(ValueError, match="some are int and others str: convert"):
         ILSClassifier(2).fit(da.from_array(DATA.X, chunks=40), da.from_array(labels, chunks=chunk))
+
+
+def test_the_method_without_an_estimator():
+    X, Xt = da.from_array(DATA.X, chunks=40), da.from_array(DATA.Xt, chunks=40)
+    with pytest.raises(ValueError, match="X is a Dask array: check it with .*check_dask_domains"):
+        check_domains(X, DATA.y, Xt)
+    ils = fit_ils(check_dask_domains(X, DATA.y, Xt, None), n_components=3)
+    expected = fit_ils(check_domains(DATA.X, DATA.y, DATA.Xt), n_components=3)
+    np.testing.assert_allclose(ils.metric, expected.metric, atol=1e-8)

@@ -11,7 +11,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, _get_feature_names
 
 from ilspace._typing import Array
-from ilspace.backend import array_namespace, is_foreign, on_host
+from ilspace.backend import array_namespace, is_foreign, on_host, refuse_dask
 from ilspace.domains.domains import Domain, Domains, take_rows
 from ilspace.domains.labels import (
     class_names,
@@ -71,6 +71,7 @@ def check_domains(
     >>> domains.classes, domains.target.n_rows, domains.shares_features
     (array(['a', 'b'], dtype='<U1'), 2, True)
     """
+    refuse_dask(caller, remedy="check it with ilspace.dask.check_dask_domains", X=X, Xt=Xt)
     require_labels(y, caller)
     if sample_weight is not None:
         sample_weight = np.asarray(on_host(sample_weight))

@@ -74,7 +74,8 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         classes, 20 to 50 are alike; 10 are too few, and 100 too many where target labels exist.
     objective : ObjectiveSettings, default=None
         Weights of the terms, and what else experts and the reproduction of the paper need; None
-        for the defaults of :class:`~ilspace.ObjectiveSettings`.
+        for the defaults of :class:`~ilspace.ObjectiveSettings`. Pass one, so that a search finds
+        nested names such as ``objective__trade_off``.
     init : {"auto", "target-pca", "joint-pca", "pls", "class-means"} or array(s), default="auto"
         Initial projections, toward which they are regularised. ``"target-pca"``: all at the
         principal axes of the target, the best for domains of the same columns and their default;
