@@ -4,6 +4,7 @@ from ilspace.backend.linalg import (
     cholesky_frame,
     dot,
     fix_signs,
+    from_spectrum,
     identity,
     is_linalg_error,
     logdet_and_inverse,

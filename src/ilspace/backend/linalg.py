@@ -202,7 +202,25 @@ def spectral_map(a: Array, function: Callable[[Array], Array]) -> Array:
         The matrix with the same eigenvectors and the new eigenvalues.
     """
     values, vectors = array_namespace(a).linalg.eigh(a)
-    return (vectors * function(values)[None, :]) @ vectors.mT
+    return from_spectrum(function(values), vectors)
+
+
+def from_spectrum(values: Array, vectors: Array) -> Array:
+    r"""Symmetric matrix :math:`V\operatorname{diag}(\lambda)V^\top`.
+
+    Parameters
+    ----------
+    values : array of shape (k,)
+        Eigenvalues.
+    vectors : array of shape (p, k)
+        Their eigenvectors; all others have the eigenvalue 0.
+
+    Returns
+    -------
+    array of shape (p, p)
+        The matrix.
+    """
+    return (vectors * values[None, :]) @ vectors.mT
 
 
 def principal_axes(a: Array, n_axes: int | None = None) -> tuple[Array, Array]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.covariance import ledoit_wolf_shrinkage
 
+from ilspace.backend import from_spectrum
 from ilspace.baselines._base import LatentBaseline, mean_length
 from ilspace.baselines._classifiers import linear_svm
 from ilspace.domains import Domain
@@ -94,7 +95,7 @@ def symmetric_power(
     some = values > _negligible(values, d)
     elsewhere = floor**exponent if floor > 0 else 0.0
     powers = np.where(some, np.where(some, values, 1.0) ** exponent, 0.0)
-    result = (vectors * (powers - elsewhere)) @ vectors.T
+    result = from_spectrum(powers - elsewhere, vectors)
     result.flat[:: d + 1] += elsewhere
     return result
 
