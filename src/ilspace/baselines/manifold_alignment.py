@@ -69,10 +69,7 @@ def graph_spread(rows: np.ndarray, graph: sparse.csr_array) -> np.ndarray:
 
 
 def alignment_problem(
-    rows: np.ndarray,
-    codes: np.ndarray,
-    graph: sparse.csr_array,
-    neighbour_weight: float,
+    rows: np.ndarray, codes: np.ndarray, graph: sparse.csr_array, neighbour_weight: float
 ) -> tuple[np.ndarray, np.ndarray]:
     r"""Matrices whose quotient manifold alignment minimises.
 

@@ -103,10 +103,7 @@ def load_trial(cell: Cell) -> tuple[tuple, tuple[np.ndarray, np.ndarray]]:
     labels = None
     if cell.setting == "semi-supervised":
         labels = np.concatenate([yt[split.labelled], np.full(len(split.test), -1)])
-    return (
-        (X[split.source], y[split.source], Xt[rows], labels),
-        (Xt[split.test], yt[split.test]),
-    )
+    return ((X[split.source], y[split.source], Xt[rows], labels), (Xt[split.test], yt[split.test]))
 
 
 def run_cell(cell: Cell) -> dict[str, Any]:

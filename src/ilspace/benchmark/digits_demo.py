@@ -245,11 +245,7 @@ class DemoRun(NamedTuple):
 
 
 def draw_parts(
-    y_source: npt.ArrayLike,
-    y_target: npt.ArrayLike,
-    sizes: Sizes,
-    *,
-    seed: tuple[int, ...],
+    y_source: npt.ArrayLike, y_target: npt.ArrayLike, sizes: Sizes, *, seed: tuple[int, ...]
 ) -> Parts:
     """Draw the rows of one trial.
 

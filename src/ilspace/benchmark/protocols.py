@@ -62,11 +62,7 @@ def first_of_each_class(order: np.ndarray, labels: np.ndarray, per_class: int) -
 
 
 def gong_split(
-    y_source: npt.ArrayLike,
-    y_target: npt.ArrayLike,
-    *,
-    per_class: int,
-    seed: int | Sequence[int],
+    y_source: npt.ArrayLike, y_target: npt.ArrayLike, *, per_class: int, seed: int | Sequence[int]
 ) -> Split:
     """Draw one trial of the unsupervised protocol of Gong et al. (2012).
 

@@ -129,10 +129,7 @@ def table(
 
 
 @bench.command("figures")
-def figures(
-    store: StoreFolder = Path("results"),
-    output: Pictures = Path("figures"),
-) -> None:
+def figures(store: StoreFolder = Path("results"), output: Pictures = Path("figures")) -> None:
     """Draw the paper's figures from the stores that are there.
 
     Writes a `.png` and a `.svg` each, prints their paths, and says on standard error which figures

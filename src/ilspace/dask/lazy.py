@@ -99,12 +99,7 @@ def _check_columns(model: Any, X: Any, domain: str) -> None:
 
 
 def _on_block(
-    rows: np.ndarray,
-    model: Any,
-    work: Work,
-    domain: str,
-    width: int | None,
-    dtype: np.dtype,
+    rows: np.ndarray, model: Any, work: Work, domain: str, width: int | None, dtype: np.dtype
 ) -> np.ndarray:
     if rows.shape[0] == 0:
         return np.empty((0,) if width is None else (0, width), dtype=dtype)

@@ -89,10 +89,7 @@ def find_data_set(name: str) -> DataSet:
 
 
 def fetch(
-    name: str,
-    *,
-    mirror: str | None = None,
-    progress: Callable[[str], object] = lambda path: None,
+    name: str, *, mirror: str | None = None, progress: Callable[[str], object] = lambda path: None
 ) -> list[Path]:
     """Download the missing files of a data set.
 

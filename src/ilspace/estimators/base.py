@@ -136,13 +136,7 @@ class DomainAdapter(BaseEstimator):
             return work(self, *self._check_rows(X, domain, sample_domain))
         check_is_fitted(self)
         return by_blocks(
-            self,
-            X,
-            work=work,
-            domain=domain,
-            sample_domain=sample_domain,
-            width=width,
-            dtype=dtype,
+            self, X, work=work, domain=domain, sample_domain=sample_domain, width=width, dtype=dtype
         )
 
     def _check_target_names(self, names: np.ndarray) -> None:

@@ -105,10 +105,7 @@ def next_batch(
         )
     ]
     return Domains(
-        (found[0],),
-        found[1] if len(found) > 1 else None,
-        model.classes_,
-        model._shares_features,
+        (found[0],), found[1] if len(found) > 1 else None, model.classes_, model._shares_features
     )
 
 

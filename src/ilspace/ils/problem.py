@@ -143,11 +143,7 @@ def make_problem(
     data = tuple(
         DomainData(factor**2 * space.shrunk_covariance(settings.shrinkage), start, anchor)
         for factor, space, start, anchor in zip(
-            scales,
-            spaces,
-            starts,
-            settings.anchors(n_sources, has_target=has_target),
-            strict=True,
+            scales, spaces, starts, settings.anchors(n_sources, has_target=has_target), strict=True
         )
     )
     term, terms = _pair_loss(rows, hinge, settings.pairs, p, batch_size, rng)

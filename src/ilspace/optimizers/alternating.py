@@ -10,11 +10,7 @@ from ilspace.optimizers.problem import Iterate, Problem
 
 
 def alternate(
-    problem: Problem,
-    start: Point,
-    *,
-    n_inner: int = 1,
-    search: Backtracking | None = None,
+    problem: Problem, start: Point, *, n_inner: int = 1, search: Backtracking | None = None
 ) -> Iterator[Iterate]:
     """Yield iterates that minimise over each factor of a product in turn, without end.
 

@@ -12,11 +12,7 @@ from ilspace.optimizers.problem import Iterate, Problem, Progress
 
 
 def descend_projected(
-    problem: Problem,
-    start: Point,
-    *,
-    sufficient: float = 1e-4,
-    max_trials: int = 40,
+    problem: Problem, start: Point, *, sufficient: float = 1e-4, max_trials: int = 40
 ) -> Iterator[Iterate]:
     """Yield iterates of projected gradient descent with backtracking, without end.
 

@@ -220,11 +220,7 @@ class LabelledRows:
 
 
 def all_pairs(
-    codes: np.ndarray,
-    weights: np.ndarray | None = None,
-    *,
-    reference: Array,
-    n_components: int = 1,
+    codes: np.ndarray, weights: np.ndarray | None = None, *, reference: Array, n_components: int = 1
 ) -> Pairs:
     """Make the engine that sums over all pairs of labelled rows, chosen by array library.
 

@@ -51,11 +51,7 @@ def sample_pairs(
         keys = np.sort(rng.permutation(keys)[:wanted])
         first, second = keys // n, keys % n
     signs = np.concatenate([np.ones(similar.shape[1]), -np.ones(len(first))])
-    return (
-        np.concatenate([similar[0], first]),
-        np.concatenate([similar[1], second]),
-        signs,
-    )
+    return (np.concatenate([similar[0], first]), np.concatenate([similar[1], second]), signs)
 
 
 class SampledPairs:

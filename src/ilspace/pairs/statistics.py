@@ -53,10 +53,7 @@ def pair_shares(codes: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
     """
     similar, dissimilar = pair_totals(codes, weights)
     share = 1 / max(1, (similar > 0) + (dissimilar > 0))
-    return (
-        share / similar if similar > 0 else 0.0,
-        share / dissimilar if dissimilar > 0 else 0.0,
-    )
+    return (share / similar if similar > 0 else 0.0, share / dissimilar if dissimilar > 0 else 0.0)
 
 
 def pair_pulls(
