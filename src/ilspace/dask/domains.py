@@ -23,12 +23,12 @@ from ilspace.domains.checks import (
     compare_columns,
     require_labels,
 )
-from ilspace.domains.domains import Table
+from ilspace.domains.domains import DomainSize
 from ilspace.scale import Moments, RowSpace, moment_space
 
 
 @dataclass(frozen=True)
-class DaskDomain(Table):
+class DaskDomain(DomainSize):
     """One domain whose rows are on the workers, with the interface of a domain in memory.
 
     Attributes

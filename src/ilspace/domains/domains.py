@@ -16,7 +16,7 @@ from ilspace.pairs import LabelledRows
 from ilspace.scale import RowSpace, row_space
 
 
-class Table:
+class DomainSize:
     """What all domains have, wherever their rows are: numbers of rows and columns."""
 
     shape: tuple[int, int]
@@ -33,7 +33,7 @@ class Table:
 
 
 @dataclass(frozen=True)
-class Domain(Table):
+class Domain(DomainSize):
     """The checked rows of one domain.
 
     Attributes

@@ -131,7 +131,15 @@ class Column(ABC):
         return ~np.isnan(values[:, 0])
 
 
-class Dates(Column):
+class LeftOut(Column):
+    """Base of kinds that are no features."""
+
+    def read(self, column):
+        """Nothing is read of what is left out."""
+        raise TypeError(f"The column {self.name!r} is left out.")
+
+
+class Dates(LeftOut):
     """Dates, which are left out."""
 
     @classmethod
@@ -139,12 +147,8 @@ class Dates(Column):
         """Dates in either table; see :class:`Column`."""
         return "Dates" if any(map(are_dates, sides)) else ""
 
-    def read(self, column):
-        """Nothing is read of what is left out."""
-        raise TypeError(f"The dates of {self.name!r} are left out.")
 
-
-class Empty(Dates):
+class Empty(LeftOut):
     """A column without any value in one of the tables, which is left out."""
 
     @classmethod
