@@ -71,6 +71,7 @@ def test_shipped_experiments_make_sense(name):
         (lambda text: text.replace("trials = 3", ""), "lacks 'trials'"),
         (lambda text: "colour = 1\n" + text, "no entry for 'colour'"),
         (lambda text: text.replace("semi-supervised", "magic", 1), "setting must be one of"),
+        (lambda text: text.replace("semi-supervised", "full-source", 1), "trials must be 1"),
         (lambda text: text + 'selection = "guess"', "selection must be one of"),
         (lambda text: text + 'selection = "oracle"', "must have a grid"),
         (lambda text: text + "grid = { n_components = [2] }", "must have a grid"),
@@ -160,6 +161,32 @@ def test_a_folder_of_poses(tmp_path, monkeypatch):
     (block,) = make_table(pie, store.records()).blocks
     assert block.rows[0].paper is not None
     assert block.rows[0].average > 90
+
+
+@pytest.mark.parametrize("setting", ["unsupervised", "full-source"])
+def test_without_official_splits_every_source_row_is_labelled(setting, monkeypatch):
+    (X, y), (Xt, yt) = ((np.eye(n, 3), np.arange(n) % 2) for n in (7, 5))
+    monkeypatch.setattr(cells, "_domains", lambda *names: {"D": (X, y), "W": (Xt, yt)})
+    cell = replace(next(iter(plan().cells())), dataset="toy", setting=setting)
+    given, hidden = cells.load_trial(cell)
+    for found, expected in zip(given + hidden, (X, y, Xt, None, Xt, yt), strict=True):
+        np.testing.assert_array_equal(found, expected)
+    with pytest.raises(PlanError, match="no official splits.*full-source or unsupervised"):
+        cells.load_trial(replace(cell, setting="semi-supervised"))
+    with pytest.raises(PlanError, match="with one trial"):
+        cells.load_trial(replace(cell, trial=1))
+
+
+@needs_data
+def test_nearest_neighbours_of_the_full_source_are_as_published():
+    published = {"CA": 23.70, "AC": 26.00, "WD": 59.24, "DW": 63.39}  # Long et al. (2013)
+    found = load_plan("surf-full-source").narrowed(transfers=list(published), methods=["1-nn-s"])
+    block = replace(found, preprocessing=("l1-zscore",))
+    accuracy = {
+        record["cell"]["source"] + record["cell"]["target"]: record["accuracy"]
+        for record in map(run_cell, block.cells())
+    }
+    assert accuracy == pytest.approx(published, abs=0.005)
 
 
 @needs_data

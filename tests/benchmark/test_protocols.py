@@ -1,4 +1,4 @@
-"""The two protocols: how many rows, which rows, and that they never change."""
+"""The protocols: how many rows, which rows, and that they never change."""
 
 import numpy as np
 import pytest
@@ -7,6 +7,7 @@ from numpy.testing import assert_array_equal
 from ilspace.benchmark.protocols import (
     PER_CLASS,
     TRANSFERS,
+    full_source_split,
     gong_split,
     gong_splits,
     hoffman_splits,
@@ -59,6 +60,13 @@ def test_gong_split_refuses_a_class_that_is_too_small():
 def test_gong_split_needs_rows():
     with pytest.raises(ValueError, match="at least 1, got 0"):
         gong_split(LABELS, LABELS, per_class=0, seed=0)
+
+
+def test_full_source_split_takes_all_rows():
+    split = full_source_split(LABELS, ["dog"] * 17)
+    assert_array_equal(split.source, np.arange(len(LABELS)))
+    assert_array_equal(split.test, np.arange(17))
+    assert split.labelled.size == 0
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ilspace.benchmark.methods import check_digest, make_method
-from ilspace.benchmark.plans import Cell, PlanError
-from ilspace.benchmark.protocols import Split, gong_splits, hoffman_splits
+from ilspace.benchmark.plans import FULL_SOURCE, Cell, PlanError
+from ilspace.benchmark.protocols import Split, full_source_split, gong_splits, hoffman_splits
 from ilspace.datasets import DataMissing, load_folder, load_office_caltech, preprocess, search_roots
 
 OFFICE_CALTECH = "office-caltech"
@@ -69,13 +69,13 @@ def _data_folder(name: str) -> Path:
 
 
 def _split(cell: Cell, y: np.ndarray, yt: np.ndarray) -> Split:
-    if cell.dataset != OFFICE_CALTECH:
-        if cell.setting != "unsupervised" or cell.trial:
-            raise PlanError(
-                f"{cell.dataset} has no official splits: the whole source is labelled, no target "
-                "row is, so the setting must be unsupervised, with one trial."
-            )
-        return Split(np.arange(len(y)), np.arange(0), np.arange(len(yt)))
+    if cell.dataset != OFFICE_CALTECH and (cell.setting == "semi-supervised" or cell.trial):
+        raise PlanError(
+            f"{cell.dataset} has no official splits: the whole source is labelled, no target row "
+            f"is, so the setting must be {FULL_SOURCE} or unsupervised, with one trial."
+        )
+    if cell.dataset != OFFICE_CALTECH or cell.setting == FULL_SOURCE:
+        return full_source_split(y, yt)
     if cell.setting == "unsupervised":
         return gong_splits(cell.source, cell.target, y, yt, n_trials=cell.trial + 1)[cell.trial]
     return hoffman_splits(cell.source, cell.target)[cell.trial]
@@ -93,7 +93,7 @@ def load_trial(cell: Cell) -> tuple[tuple, tuple[np.ndarray, np.ndarray]]:
     -------
     given : tuple of X, y, Xt, yt
         Arguments of `fit`: the labelled target rows first, then those with hidden labels, -1 in
-        `yt`; `yt` is None in the unsupervised setting.
+        `yt`; `yt` is None except in the semi-supervised setting.
     hidden : tuple of X, y
         The target rows with hidden labels, and these labels.
     """

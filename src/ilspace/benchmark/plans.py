@@ -18,7 +18,9 @@ SELECTIONS = (FIXED, "label-free", "oracle")
 """How the parameters of a method were chosen: fixed for all cells, by a criterion that sees no
 target label, or on the target labels themselves."""
 
-SETTINGS = ("unsupervised", "semi-supervised")
+FULL_SOURCE = "full-source"
+SETTINGS = ("unsupervised", "semi-supervised", FULL_SOURCE)
+"""Which rows have labels: some or all of the source, and a few of the target if semi-supervised."""
 
 
 class PlanError(ValueError):
@@ -332,6 +334,11 @@ def parse_plan(name: str, text: str) -> Plan:
         )
     if raw["setting"] not in SETTINGS:
         raise PlanError(f"setting must be one of {', '.join(SETTINGS)}, got {raw['setting']!r}.")
+    if raw["setting"] == FULL_SOURCE and raw["trials"] != 1:
+        raise PlanError(
+            f"Where the setting is {FULL_SOURCE} nothing is drawn, so trials must be 1, but {name} "
+            f"has {raw['trials']}."
+        )
     methods = []
     for entry in raw["method"]:
         unknown = set(entry) - {each.name for each in fields(Method)}

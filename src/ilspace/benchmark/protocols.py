@@ -1,4 +1,4 @@
-"""Splits of the unsupervised and the semi-supervised protocol of Office+Caltech10."""
+"""Splits of the protocols of Office+Caltech10."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ class Split:
     source : int array of shape (n_source,)
         Labelled rows of the source.
     labelled : int array of shape (n_labelled,)
-        Labelled rows of the target; empty in the unsupervised setting.
+        Labelled rows of the target; empty except in the semi-supervised setting.
     test : int array of shape (n_test,)
         Rows of the target whose labels are hidden, and on which accuracy is measured.
     """
@@ -142,6 +142,28 @@ def gong_splits(
         gong_split(y_source, y_target, per_class=PER_CLASS[source], seed=(transfer, trial))
         for trial in range(n_trials)
     )
+
+
+def full_source_split(y_source: npt.ArrayLike, y_target: npt.ArrayLike) -> Split:
+    """Label every source row and no target row, without any draw.
+
+    This is what the later literature does, so its accuracies cannot be compared with those of
+    :func:`gong_splits`.
+
+    Parameters
+    ----------
+    y_source : array-like of shape (n_source,)
+        Labels of the source; only their number is used.
+    y_target : array-like of shape (n_target,)
+        Labels of the target; only their number is used.
+
+    Returns
+    -------
+    split : Split
+        All source rows, no labelled target row, all target rows as test.
+    """
+    n_source, n_target = len(np.asarray(y_source)), len(np.asarray(y_target))
+    return Split(np.arange(n_source), np.empty(0, dtype=np.intp), np.arange(n_target))
 
 
 def hoffman_splits(source: str, target: str) -> tuple[Split, ...]:
