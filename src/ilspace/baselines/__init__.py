@@ -7,6 +7,7 @@ from ilspace.baselines.arct import ARCt
 from ilspace.baselines.cdls import CDLS
 from ilspace.baselines.coral import CORAL
 from ilspace.baselines.dme import DME
+from ilspace.baselines.easytl import EasyTL
 from ilspace.baselines.feature_augmentation import FeatureAugmentation
 from ilspace.baselines.gfk import GFK
 from ilspace.baselines.hemap import HeMap
@@ -30,6 +31,7 @@ __all__ = [
     "SGF",
     "TCA",
     "ARCt",
+    "EasyTL",
     "FeatureAugmentation",
     "HeMap",
     "ManifoldAlignment",

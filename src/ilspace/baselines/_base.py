@@ -81,6 +81,22 @@ def by_domain(
     return found
 
 
+def contrast(scores: np.ndarray) -> np.ndarray:
+    """Decision values from scores of all classes, as :class:`ScoringBaseline` wants them.
+
+    Parameters
+    ----------
+    scores : ndarray of shape (n, n_classes)
+        Larger means more confident.
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes), or (n, 1) for two classes
+        The scores; for two classes, those of the second minus those of the first.
+    """
+    return scores if scores.shape[1] > 2 else scores[:, 1:] - scores[:, :1]
+
+
 class Baseline(DomainClassifier):
     """Base of the baselines: validates the input, then calls :meth:`_adapt`.
 

@@ -20,7 +20,7 @@ CONSTRAINTS = {
     **dict.fromkeys(("C", "bandwidth_scale", "gamma", "mu"), [POSITIVE]),
     **dict.fromkeys(("source_cost", "target_cost"), [POSITIVE]),
     **dict.fromkeys(("embedding", "kernel"), [StrOptions({"linear", "rbf"})]),
-    **dict.fromkeys(("symmetric", "whiten"), ["boolean"]),
+    **dict.fromkeys(("align", "symmetric", "whiten"), ["boolean"]),
     "classifier": [StrOptions(set(CLASSIFIERS)), HasMethods(["fit", "predict"])],
     "cluster_weight": [NONNEGATIVE, None],
     "discrepancy": [StrOptions(set(DISCREPANCIES))],
