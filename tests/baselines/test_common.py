@@ -132,6 +132,7 @@ GRIDS: dict[str, dict[str, list]] = {
     "EasyTL": {"align": [True, False]},
     "HFA": {"trace_bound": [1.0, 100.0]},
     "MMDT": {"source_cost": [0.05, 1.0]},
+    "SPL": {"n_rounds": [1, 10]},
 }
 """A parameter to search over, where it is not `classifier`."""
 

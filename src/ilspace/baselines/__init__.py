@@ -17,6 +17,7 @@ from ilspace.baselines.manifold_alignment import ManifoldAlignment
 from ilspace.baselines.mmdt import MMDT
 from ilspace.baselines.sgf import SGF
 from ilspace.baselines.single_domain import Pooled, SourceOnly, TargetOnly
+from ilspace.baselines.spl import SPL
 from ilspace.baselines.subspace_alignment import SubspaceAlignment
 from ilspace.baselines.tca import TCA
 
@@ -29,6 +30,7 @@ __all__ = [
     "KISSME",
     "MMDT",
     "SGF",
+    "SPL",
     "TCA",
     "ARCt",
     "EasyTL",
