@@ -15,6 +15,7 @@ from ilspace.baselines.hfa import HFA
 from ilspace.baselines.kissme import KISSME
 from ilspace.baselines.manifold_alignment import ManifoldAlignment
 from ilspace.baselines.mmdt import MMDT
+from ilspace.baselines.otda import OTDA
 from ilspace.baselines.sgf import SGF
 from ilspace.baselines.single_domain import Pooled, SourceOnly, TargetOnly
 from ilspace.baselines.spl import SPL
@@ -29,6 +30,7 @@ __all__ = [
     "HFA",
     "KISSME",
     "MMDT",
+    "OTDA",
     "SGF",
     "SPL",
     "TCA",

@@ -13,12 +13,12 @@ POSITIVE = Interval(Real, 0, None, closed="neither")
 NONNEGATIVE = Interval(Real, 0, None, closed="left")
 
 CONSTRAINTS = {
-    **dict.fromkeys(("max_iter", "n_neighbors", "n_rounds"), [COUNT]),
+    **dict.fromkeys(("max_inner_iter", "max_iter", "n_neighbors", "n_rounds"), [COUNT]),
     **dict.fromkeys(("n_axes", "n_components"), [COUNT, None]),
     **dict.fromkeys(("agreement", "manifold_weight", "neighbour_weight", "tie"), [NONNEGATIVE]),
     **dict.fromkeys(("penalty", "regularization", "ridge", "tol", "trace_bound"), [NONNEGATIVE]),
     **dict.fromkeys(("C", "bandwidth_scale", "gamma", "mu"), [POSITIVE]),
-    **dict.fromkeys(("source_cost", "target_cost"), [POSITIVE]),
+    **dict.fromkeys(("reg_e", "source_cost", "target_cost"), [POSITIVE]),
     **dict.fromkeys(("embedding", "kernel"), [StrOptions({"linear", "rbf"})]),
     **dict.fromkeys(("align", "symmetric", "whiten"), ["boolean"]),
     "classifier": [StrOptions(set(CLASSIFIERS)), HasMethods(["fit", "predict"])],
@@ -26,7 +26,9 @@ CONSTRAINTS = {
     "discrepancy": [StrOptions(set(DISCREPANCIES))],
     "label_weight": [Interval(Real, 0, 1, closed="both")],
     "n_samples": [Interval(Integral, 2, None, closed="left")],
+    "norm": [StrOptions({"median", "max"}), None],
     "random_state": ["random_state", np.random.Generator],
+    "reg_cl": [NONNEGATIVE],
     "share": [Interval(Real, 0, 1, closed="right")],
     "shrinkage": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
     "tail": [Interval(Real, 0, 0.5, closed="left")],
