@@ -4,6 +4,7 @@ All have the same ``fit(X, y=None, Xt=None, yt=None, *, sample_domain=None)``.
 """
 
 from ilspace.baselines.arct import ARCt
+from ilspace.baselines.bda import BDA
 from ilspace.baselines.cdls import CDLS
 from ilspace.baselines.coral import CORAL
 from ilspace.baselines.dme import DME
@@ -11,6 +12,7 @@ from ilspace.baselines.feature_augmentation import FeatureAugmentation
 from ilspace.baselines.gfk import GFK
 from ilspace.baselines.hemap import HeMap
 from ilspace.baselines.hfa import HFA
+from ilspace.baselines.jda import JDA
 from ilspace.baselines.kissme import KISSME
 from ilspace.baselines.manifold_alignment import ManifoldAlignment
 from ilspace.baselines.mmdt import MMDT
@@ -20,11 +22,13 @@ from ilspace.baselines.subspace_alignment import SubspaceAlignment
 from ilspace.baselines.tca import TCA
 
 __all__ = [
+    "BDA",
     "CDLS",
     "CORAL",
     "DME",
     "GFK",
     "HFA",
+    "JDA",
     "KISSME",
     "MMDT",
     "SGF",

@@ -21,6 +21,7 @@ CONSTRAINTS = {
     **dict.fromkeys(("source_cost", "target_cost"), [POSITIVE]),
     **dict.fromkeys(("embedding", "kernel"), [StrOptions({"linear", "rbf"})]),
     **dict.fromkeys(("symmetric", "whiten"), ["boolean"]),
+    "balance": [StrOptions({"auto"}), Interval(Real, 0, 1, closed="both")],
     "classifier": [StrOptions(set(CLASSIFIERS)), HasMethods(["fit", "predict"])],
     "cluster_weight": [NONNEGATIVE, None],
     "discrepancy": [StrOptions(set(DISCREPANCIES))],
