@@ -13,6 +13,7 @@ from ilspace.baselines.gfk import GFK
 from ilspace.baselines.hemap import HeMap
 from ilspace.baselines.hfa import HFA
 from ilspace.baselines.jda import JDA
+from ilspace.baselines.jgsa import JGSA
 from ilspace.baselines.kissme import KISSME
 from ilspace.baselines.manifold_alignment import ManifoldAlignment
 from ilspace.baselines.mmdt import MMDT
@@ -29,6 +30,7 @@ __all__ = [
     "GFK",
     "HFA",
     "JDA",
+    "JGSA",
     "KISSME",
     "MMDT",
     "SGF",
