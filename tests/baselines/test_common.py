@@ -130,6 +130,7 @@ def test_distances_are_those_of_the_space(kind):
 
 GRIDS: dict[str, dict[str, list]] = {
     "HFA": {"trace_bound": [1.0, 100.0]},
+    "MEDA": {"balance": ["auto", 0.5]},
     "MMDT": {"source_cost": [0.05, 1.0]},
 }
 """A parameter to search over, where it is not `classifier`."""

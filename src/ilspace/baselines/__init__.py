@@ -16,6 +16,7 @@ from ilspace.baselines.jda import JDA
 from ilspace.baselines.jgsa import JGSA
 from ilspace.baselines.kissme import KISSME
 from ilspace.baselines.manifold_alignment import ManifoldAlignment
+from ilspace.baselines.meda import MEDA
 from ilspace.baselines.mmdt import MMDT
 from ilspace.baselines.sgf import SGF
 from ilspace.baselines.single_domain import Pooled, SourceOnly, TargetOnly
@@ -32,6 +33,7 @@ __all__ = [
     "JDA",
     "JGSA",
     "KISSME",
+    "MEDA",
     "MMDT",
     "SGF",
     "TCA",

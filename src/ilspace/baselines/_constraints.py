@@ -16,7 +16,7 @@ CONSTRAINTS = {
     **dict.fromkeys(("max_iter", "n_neighbors", "n_rounds"), [COUNT]),
     **dict.fromkeys(("n_axes", "n_components"), [COUNT, None]),
     **dict.fromkeys(("agreement", "manifold_weight", "neighbour_weight", "tie"), [NONNEGATIVE]),
-    "discriminant_weight": [NONNEGATIVE],
+    **dict.fromkeys(("discrepancy_weight", "discriminant_weight"), [NONNEGATIVE]),
     **dict.fromkeys(("penalty", "regularization", "ridge", "tol", "trace_bound"), [NONNEGATIVE]),
     **dict.fromkeys(("C", "bandwidth_scale", "gamma", "mu"), [POSITIVE]),
     **dict.fromkeys(("source_cost", "target_cost"), [POSITIVE]),
