@@ -27,7 +27,7 @@ class BDA(JDA):
     balance : float or "auto", default="auto"
         The balance :math:`\mu`, between 0 and 1; "auto" estimates it in each round by A-distances,
         as the authors do in :class:`MEDA`. Where no target row has a label yet, only the domains
-        count.
+        count; where the columns of each domain are standardised, later about only the classes.
     kernel : {"linear", "rbf"}, default="linear"
         Kernel of rows x, y of unit length: :math:`x^\top y` or
         :math:`\exp(-\texttt{gamma}\|x-y\|^2)`.

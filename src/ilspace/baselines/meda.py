@@ -137,7 +137,8 @@ class MEDA(ScoringBaseline):
     balance : float or "auto", default="auto"
         The balance :math:`\mu` between domains and classes, between 0 and 1; "auto" estimates it in
         each round, as :math:`\mu = \bar d/(d_0 + \bar d)` with the A-distance :math:`d_0` of the
-        domains and the mean :math:`\bar d` of those of the classes.
+        domains and the mean :math:`\bar d` of those of the classes. Where the columns of each
+        domain are standardised, no linear rule tells the domains apart, and it is about 1.
     discrepancy_weight : float, default=10.0
         Weight :math:`\lambda` of the discrepancy.
     manifold_weight : float, default=1.0
