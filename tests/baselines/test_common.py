@@ -133,6 +133,7 @@ def test_distances_are_those_of_the_space(kind):
 GRIDS: dict[str, dict[str, list]] = {
     "EasyTL": {"align": [True, False]},
     "HFA": {"trace_bound": [1.0, 100.0]},
+    "MEDA": {"balance": ["auto", 0.5]},
     "MMDT": {"source_cost": [0.05, 1.0]},
     "SPL": {"n_rounds": [1, 10]},
 }
