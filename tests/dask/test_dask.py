@@ -70,8 +70,8 @@ def cuts(n):
 def test_any_chunks_give_the_result_of_rows_in_memory(setting, source, target, labels, width):
     Xt = WIDER if setting == "different columns" else DATA.Xt
     yt = None if setting == "unsupervised" else few_labels()
-    expected = ILSClassifier(3).fit(DATA.X, DATA.y, Xt, yt)
-    found = ILSClassifier(3).fit(
+    expected = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, Xt, yt)
+    found = ILSClassifier(3, self_training=0).fit(
         da.from_array(DATA.X, chunks=(source, width)),
         da.from_array(DATA.y, chunks=31),
         da.from_array(Xt, chunks=(target, width)),
@@ -86,8 +86,8 @@ def test_any_number_of_pieces_gives_the_same(piece, monkeypatch):
     monkeypatch.setattr(partitions, "PARTITION", piece)
     X, Xt = DATA.X[:20], DATA.Xt[:15]
     y, yt = DATA.y[:20], few_labels()[:15]
-    expected = ILSClassifier(2).fit(X, y, Xt, yt)
-    found = ILSClassifier(2).fit(da.from_array(X, chunks=6), y, da.from_array(Xt, chunks=4), yt)
+    expected = ILSClassifier(2, self_training=0).fit(X, y, Xt, yt)
+    found = ILSClassifier(2, self_training=0).fit(da.from_array(X, chunks=6), y, da.from_array(Xt, chunks=4), yt)
     assert_same_fit(found, expected)
 
 
@@ -114,8 +114,8 @@ def test_settings_mean_the_same(parameters):
 
 
 def test_one_domain_alone():
-    expected = ILSClassifier(3).fit(DATA.X, DATA.y)
-    assert_same_fit(ILSClassifier(3).fit(da.from_array(DATA.X, chunks=40), DATA.y), expected)
+    expected = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y)
+    assert_same_fit(ILSClassifier(3, self_training=0).fit(da.from_array(DATA.X, chunks=40), DATA.y), expected)
 
 
 def test_one_row_of_one_class_and_rows_fewer_than_columns():
@@ -127,8 +127,8 @@ def test_one_row_of_one_class_and_rows_fewer_than_columns():
 @pytest.mark.parametrize("dtype", [np.float32, np.int64])
 def test_types_of_rows(dtype):
     X, Xt = (10 * DATA.X).astype(dtype), (10 * DATA.Xt).astype(dtype)
-    expected = ILSClassifier(3).fit(X, DATA.y, Xt)
-    found = ILSClassifier(3).fit(da.from_array(X, chunks=40), DATA.y, da.from_array(Xt, chunks=30))
+    expected = ILSClassifier(3, self_training=0).fit(X, DATA.y, Xt)
+    found = ILSClassifier(3, self_training=0).fit(da.from_array(X, chunks=40), DATA.y, da.from_array(Xt, chunks=30))
     assert_same_fit(found, expected, atol=1e-8 if dtype is np.int64 else 1e-6)
     assert found.metric_.dtype == expected.metric_.dtype
     latent = found.transform(da.from_array(Xt, chunks=30))
@@ -136,9 +136,9 @@ def test_types_of_rows(dtype):
 
 
 def test_threads_give_the_same():
-    expected = ILSClassifier(3).fit(DATA.X, DATA.y, DATA.Xt)
+    expected = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, DATA.Xt)
     with dask.config.set(scheduler="threads", num_workers=3):
-        found = ILSClassifier(3).fit(
+        found = ILSClassifier(3, self_training=0).fit(
             da.from_array(DATA.X, chunks=11), DATA.y, da.from_array(DATA.Xt, chunks=13)
         )
     assert_same_fit(found, expected)
@@ -146,7 +146,7 @@ def test_threads_give_the_same():
 
 @pytest.mark.parametrize("again", [False, True], ids=["first fit", "second fit"])
 def test_an_interruption_while_labelled_rows_are_gathered_leaves_no_model(again, monkeypatch):
-    model = ILSClassifier(3)
+    model = ILSClassifier(3, self_training=0)
     if again:
         model.fit(DATA.X, DATA.y, DATA.Xt)
 
@@ -174,11 +174,11 @@ def test_the_callback_is_called_and_can_stop():
 def test_warnings_name_the_line_of_the_caller():
     X, some = da.from_array(DATA.X, chunks=40), pd.DataFrame(DATA.Xt, columns=NAMES)
     with pytest.warns(ConvergenceWarning, match="raise max_iter") as caught:
-        ILSClassifier(3, max_iter=1, tol=0.0).fit(X, DATA.y, DATA.Xt)
+        ILSClassifier(3, self_training=0, max_iter=1, tol=0.0).fit(X, DATA.y, DATA.Xt)
     assert caught[0].filename == __file__
     source = dd.from_pandas(some.rename(columns={NAMES[0]: "another"}), npartitions=2)
     with pytest.warns(UserWarning, match="some columns in common") as caught:
-        ILSClassifier(3).fit(source, DATA.yt, some, few_labels())
+        ILSClassifier(3, self_training=0).fit(source, DATA.yt, some, few_labels())
     assert caught[0].filename == __file__
 
 
@@ -188,29 +188,29 @@ def test_warnings_name_the_line_of_the_caller():
 @pytest.mark.parametrize("mark", [None, np.nan, -1])
 def test_marks(mark):
     yt = np.array(few_labels(mark), dtype=object)
-    expected = ILSClassifier(3).fit(DATA.X, DATA.y, DATA.Xt, yt)
+    expected = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, DATA.Xt, yt)
     Xt = da.from_array(DATA.Xt, chunks=10)
     for labels in (yt, da.from_array(yt, chunks=7), yt.tolist(), pd.Series(yt)):
-        assert_same_fit(ILSClassifier(3).fit(DATA.X, DATA.y, Xt, labels), expected)
+        assert_same_fit(ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, Xt, labels), expected)
 
 
 def test_minus_one_is_a_class_where_another_mark_says_so_in_any_block():
     y = DATA.y - 1
     yt = np.array([each - 1 if i < 30 else None for i, each in enumerate(DATA.yt)], dtype=object)
-    expected = ILSClassifier(3).fit(DATA.X, y, DATA.Xt, yt)
+    expected = ILSClassifier(3, self_training=0).fit(DATA.X, y, DATA.Xt, yt)
     Xt = da.from_array(DATA.Xt, chunks=10)
-    assert_same_fit(ILSClassifier(3).fit(DATA.X, y, Xt, da.from_array(yt, chunks=10)), expected)
+    assert_same_fit(ILSClassifier(3, self_training=0).fit(DATA.X, y, Xt, da.from_array(yt, chunks=10)), expected)
     with pytest.raises(ValueError, match="-1 is a source class"):
-        ILSClassifier(3).fit(DATA.X, y, Xt, DATA.yt - 1)
+        ILSClassifier(3, self_training=0).fit(DATA.X, y, Xt, DATA.yt - 1)
 
 
 def test_labels_that_are_strings():
     names = np.array(["a", "bb", "ccc"])
     y = names[DATA.y]
-    expected = ILSClassifier(3).fit(DATA.X, y, DATA.Xt)
+    expected = ILSClassifier(3, self_training=0).fit(DATA.X, y, DATA.Xt)
     X = da.from_array(DATA.X, chunks=40)
     for labels in (y, da.from_array(y, chunks=7), dd.from_pandas(pd.Series(y), npartitions=4)):
-        found = ILSClassifier(3).fit(X, labels, DATA.Xt)
+        found = ILSClassifier(3, self_training=0).fit(X, labels, DATA.Xt)
         assert_same_fit(found, expected)
     lazy: Any = found.predict(da.from_array(DATA.Xt, chunks=30))
     assert lazy.dtype == expected.classes_.dtype
@@ -219,9 +219,9 @@ def test_labels_that_are_strings():
 
 def test_labels_in_dask_of_rows_in_memory():
     yt = np.array(few_labels())
-    expected = ILSClassifier(3).fit(DATA.X, DATA.y, DATA.Xt, yt)
+    expected = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, DATA.Xt, yt)
     for y in (da.from_array(DATA.y, chunks=7), dd.from_pandas(pd.Series(DATA.y), npartitions=4)):
-        found = ILSClassifier(3).fit(DATA.X, y, DATA.Xt, da.from_array(yt, chunks=7))
+        found = ILSClassifier(3, self_training=0).fit(DATA.X, y, DATA.Xt, da.from_array(yt, chunks=7))
         assert_same_fit(found, expected, atol=0)
 
 
@@ -237,17 +237,17 @@ def test_many_classes_bring_no_warning():
 def test_a_memory_map(tmp_path):
     np.save(tmp_path / "rows.npy", DATA.Xt)
     mapped = da.from_array(np.load(tmp_path / "rows.npy", mmap_mode="r"), chunks=(20, 6))
-    expected = ILSClassifier(3).fit(DATA.X, DATA.y, DATA.Xt)
-    assert_same_fit(ILSClassifier(3).fit(DATA.X, DATA.y, mapped), expected)
+    expected = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, DATA.Xt)
+    assert_same_fit(ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, mapped), expected)
 
 
 def test_a_dataset_of_hdf5(tmp_path):
     h5py = pytest.importorskip("h5py")
-    expected = ILSClassifier(3).fit(DATA.X, DATA.y, DATA.Xt)
+    expected = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, DATA.Xt)
     with h5py.File(tmp_path / "rows.h5", "w") as file:
         stored = file.create_dataset("rows", data=DATA.Xt, chunks=(16, 3))
         rows = da.from_array(stored)
-        found = ILSClassifier(3).fit(DATA.X, DATA.y, rows)
+        found = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, rows)
         assert_same_fit(found, expected)
         with dask.config.set(scheduler="threads", num_workers=3):
             np.testing.assert_array_equal(found.predict(rows), expected.predict(DATA.Xt))
@@ -259,11 +259,11 @@ def test_a_dataset_of_hdf5(tmp_path):
 def test_a_zarr_array(tmp_path):
     pytest.importorskip("zarr")
     path = str(tmp_path / "rows.zarr")
-    expected = ILSClassifier(3).fit(DATA.X, DATA.y, DATA.Xt)
+    expected = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, DATA.Xt)
     da.to_zarr(da.from_array(DATA.Xt, chunks=(16, 3)), path)
     da.to_zarr(da.from_array(DATA.y, chunks=40), str(tmp_path / "labels.zarr"))
     rows, labels = da.from_zarr(path), da.from_zarr(str(tmp_path / "labels.zarr"))
-    found = ILSClassifier(3).fit(DATA.X, labels, rows)
+    found = ILSClassifier(3, self_training=0).fit(DATA.X, labels, rows)
     assert_same_fit(found, expected)
     lazy: Any = found.predict(rows)
     lazy.to_zarr(str(tmp_path / "found.zarr"))  # block by block
@@ -282,8 +282,8 @@ def test_parquet_with_names_and_labels(tmp_path):
             rows = frame.iloc[start : start + 30]
             rows.to_parquet(tmp_path / name / f"{part}.parquet", index=False)
     X, Xt = (dd.read_parquet(tmp_path / name) for name in ("source", "target"))
-    expected = ILSClassifier(3).fit(source[NAMES], source["label"], target)
-    found = ILSClassifier(3).fit(X[NAMES], X["label"], Xt)
+    expected = ILSClassifier(3, self_training=0).fit(source[NAMES], source["label"], target)
+    found = ILSClassifier(3, self_training=0).fit(X[NAMES], X["label"], Xt)
     assert_same_fit(found, expected)
     np.testing.assert_array_equal(found.feature_names_in_, NAMES)
     np.testing.assert_array_equal(found.target_feature_names_in_, NAMES)
@@ -295,7 +295,7 @@ def test_parquet_with_names_and_labels(tmp_path):
     with pytest.raises(ValueError, match="order"):
         found.predict(Xt[NAMES[::-1]])
     with pytest.raises(ValueError, match="order"):
-        ILSClassifier(3).fit(X[NAMES], X["label"], Xt[NAMES[::-1]])
+        ILSClassifier(3, self_training=0).fit(X[NAMES], X["label"], Xt[NAMES[::-1]])
     lazy: Any = found.predict(Xt)
     lazy.to_dask_dataframe(columns="label").to_frame().to_parquet(tmp_path / "labels")
     written = pd.read_parquet(tmp_path / "labels")["label"]
@@ -307,7 +307,7 @@ def test_parquet_with_names_and_labels(tmp_path):
 def test_names_of_a_dataframe_bind_later_rows_as_in_scikit_learn(method, domain):
     source, target = (pd.DataFrame(rows, columns=NAMES) for rows in (DATA.X, DATA.Xt))
     spread = partial(dd.from_pandas, npartitions=3)
-    model = ILSClassifier(3).fit(spread(source), DATA.y, spread(target))
+    model = ILSClassifier(3, self_training=0).fit(spread(source), DATA.y, spread(target))
     frame = source if domain == "source" else target
     ask = partial(getattr(model, method), domain=domain)
     np.testing.assert_allclose(ask(spread(frame)).compute(), ask(frame))
@@ -332,7 +332,7 @@ def test_names_that_differ_between_the_domains():
     source = dd.from_pandas(pd.DataFrame(DATA.X, columns=NAMES), npartitions=3)
     other = [f"other {i}" for i in range(9)]
     target = dd.from_pandas(pd.DataFrame(WIDER, columns=other), npartitions=2)
-    model = ILSClassifier(3).fit(source, DATA.y, target, few_labels())
+    model = ILSClassifier(3, self_training=0).fit(source, DATA.y, target, few_labels())
     np.testing.assert_array_equal(model.feature_names_in_, NAMES)
     np.testing.assert_array_equal(model.target_feature_names_in_, other)
     model.predict(target)
@@ -349,8 +349,8 @@ def test_names_that_differ_between_the_domains():
 
 def test_pandas_types_of_columns():
     frame = pd.DataFrame(np.round(10 * DATA.Xt), columns=NAMES).astype("Int64")
-    found = ILSClassifier(3).fit(DATA.X, DATA.y, dd.from_pandas(frame, npartitions=3))
-    assert_same_fit(found, ILSClassifier(3).fit(DATA.X, DATA.y, np.round(10 * DATA.Xt)))
+    found = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, dd.from_pandas(frame, npartitions=3))
+    assert_same_fit(found, ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, np.round(10 * DATA.Xt)))
 
 
 # -- laziness ------------------------------------------------------------------------------------
@@ -364,7 +364,7 @@ def test_nothing_is_computed_before_it_is_asked_for(method):
         touched.append(len(block))
         return block
 
-    model = ILSClassifier(3).fit(DATA.X, DATA.y, DATA.Xt)
+    model = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, DATA.Xt)
     rows = da.from_array(DATA.Xt, chunks=(20, 4)).rechunk((20, 6))
     rows = rows.map_blocks(touch, dtype=float, meta=np.empty((0, 0)))
     lazy = getattr(model, method)(rows)
@@ -381,7 +381,7 @@ def test_nothing_is_computed_before_it_is_asked_for(method):
 
 
 def test_a_later_fit_does_not_change_what_was_asked_before():
-    model = ILSClassifier(3).fit(DATA.X, DATA.y, DATA.Xt)
+    model = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, DATA.Xt)
     expected = model.transform(DATA.Xt)
     lazy = model.transform(da.from_array(DATA.Xt, chunks=30))
     model.fit(-DATA.X, DATA.y, 5 + DATA.Xt)
@@ -389,7 +389,7 @@ def test_a_later_fit_does_not_change_what_was_asked_before():
 
 
 def test_one_number_as_the_domain_of_all_rows():
-    model = ILSClassifier(3).fit(DATA.X, DATA.y, DATA.Xt)
+    model = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, DATA.Xt)
     rows = da.from_array(DATA.X, chunks=40)
     for number, domain in ((1, "source"), (-2.0, "target")):
         found = model.transform(rows, sample_domain=number)
@@ -399,7 +399,7 @@ def test_one_number_as_the_domain_of_all_rows():
 
 
 def test_blocks_without_rows_and_of_unknown_size():
-    model = ILSClassifier(3).fit(DATA.X, DATA.y, DATA.Xt)
+    model = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, DATA.Xt)
     chosen = da.from_array(DATA.Xt, chunks=(30, 6))
     chosen = chosen[chosen[:, 0] > np.sort(DATA.Xt[30:, 0])[-3]]
     expected = DATA.Xt[DATA.Xt[:, 0] > np.sort(DATA.Xt[30:, 0])[-3]]
@@ -410,7 +410,7 @@ def test_blocks_without_rows_and_of_unknown_size():
 
 
 def test_what_is_learned_is_light_and_can_be_saved(tmp_path):
-    model = ILSClassifier(3).fit(da.from_array(DATA.X, chunks=9), DATA.y, DATA.Xt)
+    model = ILSClassifier(3, self_training=0).fit(da.from_array(DATA.X, chunks=9), DATA.y, DATA.Xt)
     assert not any("dask" in type(each).__module__ for each in vars(model).values())
     restored = pickle.loads(pickle.dumps(model))
     np.testing.assert_array_equal(restored.predict(DATA.Xt), model.predict(DATA.Xt))
@@ -439,7 +439,7 @@ def test_what_needs_all_rows_in_one_place(parameters, keywords, name):
 
     X = da.from_array(DATA.X, chunks=40).map_blocks(block, dtype=float, meta=np.empty((0, 0)))
     with pytest.raises(ValueError, match=f"stay where they are, but {name}.*: "):
-        ILSClassifier(3, **parameters).fit(X, DATA.y, **keywords)
+        ILSClassifier(3, self_training=0, **parameters).fit(X, DATA.y, **keywords)
 
 
 def broken(row, value):
@@ -468,26 +468,26 @@ def broken(row, value):
 def test_bad_input(X, y, message):
     rows = da.from_array(X, chunks=20)
     with pytest.raises(ValueError, match=message):
-        ILSClassifier(3).fit(rows, y if y is None else da.from_array(y, chunks=20), DATA.Xt)
+        ILSClassifier(3, self_training=0).fit(rows, y if y is None else da.from_array(y, chunks=20), DATA.Xt)
 
 
 def test_bad_targets():
     X, Xt = da.from_array(DATA.X, chunks=40), da.from_array(WIDER, chunks=40)
     with pytest.raises(ValueError, match="Domains of different features"):
-        ILSClassifier(3).fit(X, DATA.y, Xt)
+        ILSClassifier(3, self_training=0).fit(X, DATA.y, Xt)
     with pytest.raises(ValueError, match="yt may hold only classes"):
-        ILSClassifier(3).fit(X, DATA.y, Xt, [7] * 72)
+        ILSClassifier(3, self_training=0).fit(X, DATA.y, Xt, [7] * 72)
     with pytest.raises(ValueError, match="but Xt is None"):
-        ILSClassifier(3).fit(X, DATA.y, None, DATA.yt)
+        ILSClassifier(3, self_training=0).fit(X, DATA.y, None, DATA.yt)
     text = dd.from_pandas(pd.DataFrame({"a": ["x", "y"], "b": [1, 2]}), npartitions=1)
     with pytest.raises(ValueError, match=r"numeric columns, but \['a'\]"):
-        ILSClassifier(3).fit(X, DATA.y, text)
+        ILSClassifier(3, self_training=0).fit(X, DATA.y, text)
     with pytest.raises(ValueError, match=r"X must be dense .*: pass X\.toarray\(\)"):
-        ILSClassifier(3).fit(sparse.csr_array(DATA.X), DATA.y, da.from_array(DATA.Xt, chunks=40))
+        ILSClassifier(3, self_training=0).fit(sparse.csr_array(DATA.X), DATA.y, da.from_array(DATA.Xt, chunks=40))
 
 
 def test_bad_rows_after_fit():
-    model = ILSClassifier(3).fit(DATA.X, DATA.y, DATA.Xt)
+    model = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, DATA.Xt)
     with pytest.raises(ValueError, match="9 features"):
         model.predict(da.from_array(WIDER, chunks=40))
     with pytest.raises(ValueError, match="of one domain"):
@@ -500,7 +500,7 @@ def test_bad_rows_after_fit():
 
 
 def test_methods_for_rows_in_memory(in_dask):
-    model = ILSClassifier(3).fit(DATA.X, DATA.y, DATA.Xt)
+    model = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, DATA.Xt)
     with pytest.raises(ValueError, match="method of ILSClassifier takes .* or use transform"):
         model.nearest(in_dask(DATA.Xt))
     pairs = da.from_array(np.stack([DATA.Xt[:5], DATA.Xt[5:10]], axis=1))
@@ -512,7 +512,7 @@ def test_methods_for_rows_in_memory(in_dask):
 def test_labels_of_two_kinds_in_any_block(chunk):
     labels = np.array(["cat", "dog"] * 20 + [1, 2] * 25, dtype=object)
     with pytest.raises(ValueError, match="some are int and others str: convert"):
-        ILSClassifier(2).fit(da.from_array(DATA.X, chunks=40), da.from_array(labels, chunks=chunk))
+        ILSClassifier(2, self_training=0).fit(da.from_array(DATA.X, chunks=40), da.from_array(labels, chunks=chunk))
 
 
 def test_the_method_without_an_estimator():

@@ -25,7 +25,7 @@ def main(n_workers, kill):
     Xt = X @ np.diag(np.linspace(0.5, 1.5, d)) + rng.normal(size=(n, d)) + 2
     yt = np.where(np.arange(n) < 60, y, -1)
     if n_workers == 0:
-        report(ILSClassifier(4, max_iter=6, tol=0.0).fit(X, y, Xt, yt), Xt, [], [])
+        report(ILSClassifier(4, self_training=0, max_iter=6, tol=0.0).fit(X, y, Xt, yt), Xt, [], [])
         return
     killed, held = [], []
 
@@ -47,7 +47,7 @@ def main(n_workers, kill):
                 timer = threading.Timer(0.2, kill_one, [client])
                 timer.start()
 
-        model = ILSClassifier(4, max_iter=6, tol=0.0, callback=callback).fit(
+        model = ILSClassifier(4, self_training=0, max_iter=6, tol=0.0, callback=callback).fit(
             da.from_array(X, chunks=(700, 5)), y, da.from_array(Xt, chunks=(1100, 8)), yt
         )
         predicted = model.predict(da.from_array(Xt, chunks=1000)).compute()

@@ -8,7 +8,7 @@ from scipy.spatial.distance import cdist
 
 from ilspace import ILSClassifier
 from ilspace.estimators import neighbors
-from ilspace.estimators.neighbors import class_distances
+from ilspace.rules.neighbors import class_distances
 
 
 def expected(queries, rows, codes, n_classes):
@@ -38,14 +38,14 @@ def test_tiles_of_any_size_give_all_distances(seed, n, m, n_classes, tile, wides
     np.testing.assert_allclose(found, expected(queries, rows, codes, n_classes), atol=1e-12)
 
 
-@pytest.mark.parametrize("source_vote", [None, 0.3])
-def test_label_probability_and_distance_at_once(source_vote):
+@pytest.mark.parametrize("columns", [6, 5], ids=["same-columns", "different-columns"])
+def test_label_probability_and_distance_at_once(columns):
     rng = np.random.default_rng(0)
     y = np.arange(60) % 3
     X = rng.normal(size=(60, 6)) + 3 * rng.normal(size=(3, 6))[y]
-    Xt = X @ np.diag(rng.uniform(0.5, 1.5, 6)) + 1
+    Xt = (X @ np.diag(rng.uniform(0.5, 1.5, 6)) + 1)[:, :columns]
     yt = np.where(np.arange(60) < 12, y, -1)
-    fitted = ILSClassifier(3, source_vote=source_vote).fit(X, y, Xt, yt)
+    fitted = ILSClassifier(3, self_training=0).fit(X, y, Xt, yt)
     for domain, rows in (("target", Xt), ("source", X)):
         label, probabilities, distance = fitted.nearest(rows, domain)
         np.testing.assert_array_equal(label, fitted.predict(rows, domain))

@@ -18,7 +18,6 @@ from ilspace.selection import CRITERIA, Evidence, LabelFreeSearch
 from ilspace.tables import TableClassifier
 
 ANCHORED: dict[str, Any] = {
-    "source_vote": "auto",
     "trade_off": 1.0,
     "metric_weight": 20.0,
     "source_anchor": 1.0,
@@ -77,7 +76,7 @@ def case(function=None, *, needs_data=False):
 
 
 def classifier(n_components, **changes) -> ILSClassifier:
-    given = ANCHORED | changes
+    given = ANCHORED | {"self_training": 0} | changes
     inner = {name: given.pop(name) for name in ObjectiveSettings().get_params()}
     return ILSClassifier(n_components, objective=ObjectiveSettings(**inner), **given)
 
@@ -130,7 +129,7 @@ def different_widths():
     data = shifted(3, n=40, nt=36, d=9)
     X = data.X[:, :7] @ np.diag([1, 2, 3, 0.5, 1, 1, 1])
     fitted = classifier(4).fit(X, data.y, data.Xt, data.marked(None, 9))
-    return told(fitted, X, data.Xt) | {"vote": fitted.source_vote_}
+    return told(fitted, X, data.Xt) | {"vote": fitted._rule.source_vote}
 
 
 @case

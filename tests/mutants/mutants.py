@@ -315,7 +315,7 @@ MUTANTS = (
     Mutant(
         "vote-swapped",
         "votes",
-        "estimators/neighbors.py",
+        "rules/neighbors.py",
         "mean = source_vote * xp.where(both, source, zero) + (1 - source_vote)",
         "mean = (1 - source_vote) * xp.where(both, source, zero) + source_vote",
         ("tests/estimators/test_learned_metric.py::test_the_vote_weighs_the_domains",),
@@ -323,7 +323,7 @@ MUTANTS = (
     Mutant(
         "farthest-of-both-domains",
         "votes",
-        "estimators/neighbors.py",
+        "rules/neighbors.py",
         "if source_vote is None:\n        return xp.minimum(source, target)",
         "if source_vote is None:\n        return xp.maximum(source, target)",
         golden("semi-supervised"),
@@ -331,7 +331,7 @@ MUTANTS = (
     Mutant(
         "class-of-one-domain-discounted",
         "votes",
-        "estimators/neighbors.py",
+        "rules/neighbors.py",
         "return xp.where(both, mean, xp.minimum(source, target))",
         "return xp.where(both, mean, source_vote * xp.minimum(source, target))",
         ("tests/estimators/test_learned_metric.py::test_the_vote_weighs_the_domains",),

@@ -1,66 +1,69 @@
-"""Nearest neighbours in the invariant latent space."""
+"""A classifier in the invariant latent space."""
 
 from __future__ import annotations
 
-from numbers import Real
-from typing import NamedTuple
+import os
+from numbers import Integral
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.utils._param_validation import Interval, StrOptions
+from sklearn.utils._param_validation import HasMethods, Interval, StrOptions
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ilspace._typing import Array
-from ilspace.backend import array_namespace, to_numpy
-from ilspace.domains import Domains
+from ilspace.backend import as_generator, to_numpy
+from ilspace.dask import refuse_in_one_place
+from ilspace.domains import Domain, Domains
 from ilspace.estimators.base import DomainClassifier, Position
-from ilspace.estimators.neighbors import class_distances, vote
 from ilspace.estimators.persistence import loadable
+from ilspace.estimators.rules import RULES, LinearRule, NearestRule, OwnRule, RidgeRule, Rule
 from ilspace.estimators.transformer import ILSTransformer
 from ilspace.ils import ILSMap
-from ilspace.ils.map import as_dtype
+from ilspace.ils.rounds import N_ROUNDS, Round, SelfTrained, self_train
+from ilspace.optimizers import Status
 from ilspace.storage import ModelFileError
-from ilspace.storage.schema import SHARE, ArrayOf, Check, Each, Optional, Record, Value
+from ilspace.storage.schema import SHARE, Choice, Each, OneOf, Record, Value
+
+_RULES = ("auto", *RULES)
 
 
-class LatentRows(NamedTuple):
-    """Labelled rows of a domain in the latent space.
-
-    Attributes
-    ----------
-    rows : array of shape (n, p)
-        The rows.
-    codes : ndarray of int, shape (n,)
-        Positions of their classes in `classes_`.
-    """
-
-    rows: Array
-    codes: np.ndarray
+def _is_nearest(model: ILSClassifier) -> bool:
+    """Tell whether the rule, fitted or not, is that of the nearest labelled row."""
+    return isinstance(getattr(model, "_rule", None), NearestRule) or (
+        not hasattr(model, "_rule") and model._named_rule() == "nearest"
+    )
 
 
-_HAVE_DISTANCES = Check(
-    "be small enough for squared distances",
-    lambda rows: np.abs(rows).max(initial=0) < np.finfo(rows.dtype).max ** 0.4,
-)
+def _has_probabilities(model: ILSClassifier) -> bool:
+    """Tell whether the rule, fitted or not, has probabilities."""
+    return isinstance(model.classifier, str) or hasattr(model.classifier, "predict_proba")
 
 
 @loadable
 class ILSClassifier(DomainClassifier, ILSTransformer):
-    r"""Classify target rows by their nearest labelled row in the invariant latent space.
+    r"""Classify target rows in the invariant latent space.
 
-    Learns the space as :class:`ILSTransformer` does, then gives a row the class of the nearest
-    labelled row there. The labelled rows are those of the source, sent through the source
-    projection, and the labelled target rows, if there are any.
+    Learns the space as :class:`ILSTransformer` does, in rounds of self-training: the surest
+    predictions of each class join the labels from which the next space is learned, more of them
+    and chosen anew in each round. The rule is a kernel ridge regression that varies little between
+    neighbours and, in the same manner, learns from its own surest predictions; it sees each row in
+    the latent space and, side by side, on the first 100 principal axes of both domains.
 
     Parameters
     ----------
     n_components : int, default=None
-        Dimension of the latent space.
-    source_vote : float, "auto" or None, default="auto"
-        How source rows and labelled target rows decide together. None: the nearest row of
-        either. A number v between 0 and 1: a class is as far as v times the squared distance of
-        its nearest source row plus (1 - v) times that of its nearest labelled target row, so that
-        many source rows cannot drown a few target rows. ``"auto"``: 0.3 for domains of different
-        columns, None otherwise.
+        Dimension of the latent space; 30, or 20 for domains of different columns, by default.
+    classifier : {"auto", "nearest", "linear", "ridge"} or classifier, default="auto"
+        The rule. ``"ridge"``: the one described above; ``"nearest"``: the class of the nearest
+        labelled row in the latent space, as in the paper; ``"linear"``: logistic regression
+        there; or any classifier of scikit-learn, of which a clone is trained on the labelled rows
+        there. ``"auto"``: ``"ridge"`` with self-training, ``"nearest"`` without.
+    self_training : int or "auto", default="auto"
+        Number of rounds. 0: one fit of the space, then the rule, which learns from the given labels
+        alone. ``"auto"``: 2 where there is a target, in memory; 0 for Dask collections, and in
+        :meth:`partial_fit`, which never trains itself. With fewer than 10,000 rows each round sees
+        them all, else it trains its rule on a sample of so many.
     objective : ObjectiveSettings, default=None
         What is minimised; None for the defaults of :class:`~ilspace.ObjectiveSettings`.
     init : {"auto", "target-pca", "joint-pca", "pls", "class-means"} or array(s), default="auto"
@@ -68,29 +71,44 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
     solver : str, default="conjugate-gradient"
         Optimizer: ``"conjugate-gradient"``, ``"steepest-descent"``, ``"lbfgs"``,
         ``"alternating"``, ``"projected-gradient"``, ``"sgd"`` or ``"adam"``; the last two are
-        stochastic, for many labelled rows.
+        stochastic, for many labelled rows. In a round the selected rows are labelled rows like
+        others; of a batch solver, which compares all pairs, they are a sample where there would
+        be more than 5,000.
     batch_size : int, default=512
         Labelled rows per mini-batch of ``"sgd"`` and ``"adam"``.
     max_iter : int, default=200
-        Maximum number of iterations.
+        Maximum number of iterations of the fit of each round.
     tol : float, default=1e-3
-        Stop when the relative decrease of the objective per iteration falls below `tol`.
+        Stop a fit when the relative decrease of the objective per iteration falls below `tol`.
     random_state : int, RandomState instance, Generator or None, default=None
-        Draws the dissimilar pairs of ``pairs="sampled"`` and the mini-batches of the stochastic
-        solvers.
+        Draws the dissimilar pairs of ``pairs="sampled"``, the mini-batches of the stochastic
+        solvers, and the samples of self-training where there are many rows.
     verbose : int, default=0
-        1 writes a line to standard error every ten iterations and one at the end, 2 for each.
+        1 writes a line to standard error for each round and every ten iterations, 2 for each.
     callback : callable, default=None
-        Called with the number of iterations and the iterate; a true answer stops.
+        Called with the number of iterations and the iterate in the fit of each round; a true answer
+        ends the fit and the rounds.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes.
-    source_vote_ : float or None
-        The vote used.
+    rounds_ : tuple of Round
+        What each round of self-training did: `n_selected` predictions joined the labels, the share
+        `changed` of the predictions changed, the fit took `n_iter` iterations and ended with
+        `status`; it was `kept`, unless it left a class without predictions: then it was undone,
+        and the rounds ended.
     source_projection_, target_projection_, metric_, solution_, ... : as in ILSTransformer
-        What :class:`ILSTransformer` learns.
+        What :class:`ILSTransformer` learns, in the last round.
+
+    Notes
+    -----
+    Known labels stay as they are; a labelled target row weighs as much as three source rows in the
+    rule, a selected one half as much as one. `sample_weight` multiplies these weights. Classes
+    weigh the same.
+
+    A model with the rule ``"ridge"`` holds up to 2,000 rows of both domains in its two spaces, so
+    the file that :meth:`save` writes holds them too: about 2 MB at most for ten classes.
 
     Examples
     --------
@@ -109,29 +127,38 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
 
     _parameter_constraints = {
         **ILSTransformer._parameter_constraints,
-        "source_vote": [Interval(Real, 0, 1, closed="both"), StrOptions({"auto"}), None],
+        "classifier": [StrOptions(set(_RULES)), HasMethods(["fit", "predict"])],
+        "self_training": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
     }
 
     _schema = {
         **ILSTransformer._schema,
-        "source_vote_": Optional(Value(Real, check=SHARE)),
-        "_labelled": Each(
+        "_rule": OneOf(RULES),
+        "rounds_": Each(
             Record(
-                LatentRows,
+                Round,
                 {
-                    "rows": ArrayOf(("m#", "p"), dtype="float", check=_HAVE_DISTANCES),
-                    "codes": ArrayOf(("m#",), kinds="i"),
+                    "n_selected": Value(int),
+                    "changed": Value(float, check=SHARE),
+                    "n_iter": Value(int),
+                    "status": Choice(Status),
+                    "kept": Value(bool),
                 },
-            ),
-            "n",
+            )
         ),
     }
+
+    _as_in_paper: ClassVar[dict[str, Any]] = {"classifier": "nearest", "self_training": 0}
+
+    _rule: Rule
+    rounds_: tuple[Round, ...]
 
     def __init__(
         self,
         n_components=None,
         *,
-        source_vote="auto",
+        classifier="auto",
+        self_training="auto",
         objective=None,
         init="auto",
         solver="conjugate-gradient",
@@ -154,21 +181,59 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
             verbose=verbose,
             callback=callback,
         )
-        self.source_vote = source_vote
+        self.classifier = classifier
+        self.self_training = self_training
 
-    def _store(self, ils: ILSMap, domains: Domains, *, columns: bool = True) -> None:
+    # -- fit -------------------------------------------------------------------------------------
+
+    def _learn(self, domains: Domains) -> ILSMap | SelfTrained:
+        n_rounds = self.self_training
+        if isinstance(n_rounds, str):
+            n_rounds = N_ROUNDS if isinstance(domains.target, Domain) else 0
+        if n_rounds == 0 or domains.target is None:
+            return super()._learn(domains)
+        options = self._method() | {"random_state": self.random_state}
+        return self_train(domains, n_rounds=n_rounds, **options)
+
+    def _store(self, ils: ILSMap | SelfTrained, domains: Domains, *, columns: bool = True) -> None:
+        trained = ils if isinstance(ils, SelfTrained) else None
+        ils = ils.ils if isinstance(ils, SelfTrained) else ils
         super()._store(ils, domains, columns=columns)
-        self.source_vote_ = (
-            (None if self._shares_features else 0.3)
-            if isinstance(self.source_vote, str)
-            else self.source_vote
-        )
-        self._labelled = tuple(LatentRows(*each) for each in domains.latent_rows(ils))
+        self.rounds_ = () if trained is None else trained.rounds
+        self._rule = self._trained_rule(ils, domains, trained)
+
+    def _trained_rule(self, ils: ILSMap, domains: Domains, trained: SelfTrained | None) -> Rule:
+        name = self._named_rule(trained is not None)
+        if name is None:
+            return OwnRule(ils, domains, self.classifier)
+        if name == "ridge" and trained is not None:
+            return RidgeRule.of(trained)
+        if name == "ridge":
+            return RidgeRule.fitted(ils, domains, as_generator(self.random_state))
+        return (LinearRule if name == "linear" else NearestRule).fitted(ils, domains)
+
+    def _named_rule(self, is_self_trained: bool = False) -> str | None:
+        """Name of the rule; None for a classifier of the user's."""
+        if not isinstance(self.classifier, str):
+            return None
+        if self.classifier != "auto":
+            return self.classifier
+        return "ridge" if is_self_trained else "nearest"
+
+    def _check_supported_on_workers(self) -> None:
+        super()._check_supported_on_workers()
+        if self.self_training not in ("auto", 0):
+            refuse_in_one_place(f"self_training={self.self_training}", "use self_training=0")
+        if isinstance(self.classifier, str) and self.classifier == "ridge":
+            refuse_in_one_place('classifier="ridge"', 'use classifier="nearest"')
 
     # -- after fit -------------------------------------------------------------------------------
 
+    @available_if(_is_nearest)
     def class_distances(self, X, domain="target", *, sample_domain=None, allow_source=False):
         """Squared distance of each row to each class, in the latent space.
+
+        Of the rule ``"nearest"``.
 
         Parameters
         ----------
@@ -184,19 +249,23 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         Returns
         -------
         array of shape (n, n_classes)
-            To the nearest labelled row of each class, the domains combined by `source_vote`. Of a
-            Dask collection a Dask array, of which nothing is computed yet.
+            To the nearest labelled row of each class; for domains of different columns the mean of
+            the distances to that of the source, with weight 0.3, and of the target. Of a Dask
+            collection a Dask array, of which nothing is computed yet.
         """
         check_is_fitted(self)
         width = len(self.classes_)
         return self._on_rows(_distances_of, X, domain, sample_domain, width=width)
 
+    @available_if(_has_probabilities)
     def predict_proba(self, X, domain="target", *, sample_domain=None, allow_source=False):
         r"""Probabilities of the classes.
 
-        The loss models the odds that two rows at squared distance d are of one class as
-        :math:`e^{-\beta(d - 1)}`; these odds, for the nearest row of each class, are normalised.
-        They rank the rows by how sure the rule is, but are not calibrated.
+        Of the rule ``"ridge"``: the softmax of its scores, scaled to the least log-loss on rows
+        whose given labels were hidden from it, so that they are calibrated where the domains do not
+        differ, and too sure where they do. Of the rule ``"nearest"``: the loss models the odds
+        that two rows at squared distance d are of one class as :math:`e^{-\beta(d - 1)}`; these
+        odds, for the nearest row of each class, are normalised, and not calibrated.
 
         Parameters
         ----------
@@ -219,8 +288,11 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         width = len(self.classes_)
         return self._on_rows(_probabilities_of, X, domain, sample_domain, width=width)
 
+    @available_if(_is_nearest)
     def nearest(self, X, domain="target"):
         """Class of each row, how sure that is, and how far the nearest labelled row is.
+
+        Of the rule ``"nearest"``.
 
         Parameters
         ----------
@@ -238,51 +310,68 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         distance : ndarray of shape (n,)
             To the nearest labelled row of any class and domain in the latent space, not squared.
         """
-        by_domain = self._domain_distances(*self._check_rows(X, domain))
-        combined = self._combined(by_domain)
-        codes = np.argmin(to_numpy(combined), axis=1)
-        probabilities = to_numpy(self._probabilities(combined))
+        rule: Any = self._rule
+        by_domain = rule.distances(self.map_, *self._check_rows(X, domain))
+        scores = -rule.combined(by_domain)
+        codes = np.argmax(to_numpy(scores), axis=1)
+        probabilities = to_numpy(rule.probabilities(scores))
         squares = np.min([np.min(to_numpy(each), axis=1) for each in by_domain], axis=0)
         return self.classes_[codes], probabilities, np.sqrt(squares)
 
     def _predict_codes(self, X, position: Position) -> np.ndarray:
-        return np.argmin(to_numpy(self._class_distances(X, position)), axis=1)
+        return np.argmax(to_numpy(self._scores(X, position)), axis=1)
 
-    def _class_distances(self, X, position: Position) -> Array:
-        return self._combined(self._domain_distances(X, position))
-
-    def _domain_distances(self, X, position: Position) -> list[Array]:
-        """Class distances to the labelled rows of each domain."""
-        latent = self._latent(X, position)
-        n_classes = len(self.classes_)
-        by_domain = (class_distances(latent, *labelled, n_classes) for labelled in self._labelled)
-        return [as_dtype(each, latent.dtype) for each in by_domain]
-
-    def _combined(self, by_domain: list[Array]) -> Array:
-        """Distances to the rows of all domains together, as the vote says."""
-        if len(by_domain) == 1:
-            return by_domain[0]
-        from_source, from_target = by_domain
-        return as_dtype(vote(from_source, from_target, self.source_vote_), from_source.dtype)
-
-    def _probabilities(self, distances: Array) -> Array:
-        xp = array_namespace(distances)
-        odds = xp.exp(self.sharpness_ * (xp.min(distances, axis=1, keepdims=True) - distances))
-        return odds / xp.sum(odds, axis=1, keepdims=True)
+    def _scores(self, X, position: Position) -> Array:
+        return self._rule.scores(self.map_, X, position)
 
     # -- on disk ---------------------------------------------------------------------------------
 
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a file that :func:`ilspace.load` reads.
+
+        As :meth:`ILSTransformer.save`, for the named rules. A file with the rule ``"ridge"`` holds
+        rows of both domains, in its two spaces.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where; the folder must exist, and a file that is there is replaced.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        TypeError
+            If the rule is a classifier of another library.
+        """
+        check_is_fitted(self)
+        if isinstance(self._rule, OwnRule):
+            raise TypeError(
+                f"Only models whose classifier is one of {', '.join(map(repr, _RULES))} can be "
+                f"saved, but this one's is a {type(self.classifier).__name__}: use a named one, or "
+                "save the two parts yourself."
+            )
+        super().save(path)
+
     def _restored(self) -> None:
         super()._restored()
-        for (_, codes), counts in zip(self._labelled, self._class_counts, strict=True):
-            in_range = ((codes >= 0) & (codes < len(counts))).all()
-            if not in_range or (np.bincount(codes, minlength=len(counts)) != counts).any():
-                raise ModelFileError("its labelled rows are not of the classes that it counts")
+        rule = self._rule
+        if isinstance(rule, NearestRule):
+            if rule.n_classes != len(self.classes_):
+                raise ModelFileError("its labelled rows are of another number of classes")
+            for (_, codes), counts in zip(rule.labelled, self._class_counts, strict=True):
+                in_range = ((codes >= 0) & (codes < len(counts))).all()
+                if not in_range or (np.bincount(codes, minlength=len(counts)) != counts).any():
+                    raise ModelFileError("its labelled rows are not of the classes that it counts")
+        if isinstance(rule, RidgeRule):
+            width = rule.plain.maps[0].shape[1] + self.n_components_
+            if rule.expansion.landmarks.shape[1] != width:
+                raise ModelFileError(f"its landmarks should have {width} columns")
 
 
 def _distances_of(model: ILSClassifier, X, position: Position) -> Array:
-    return model._class_distances(X, position)
+    return -model._scores(X, position)
 
 
 def _probabilities_of(model: ILSClassifier, X, position: Position) -> Array:
-    return model._probabilities(model._class_distances(X, position))
+    return model._rule.probabilities(model._scores(X, position))

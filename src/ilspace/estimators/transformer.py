@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin, _fit_context
@@ -187,6 +187,9 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         ),
     }
 
+    _as_in_paper: ClassVar[dict[str, Any]] = {}
+    """Further parameters of :meth:`as_in_paper`."""
+
     map_: ILSMap
     _n_rows: tuple[int, ...]
     _class_counts: tuple[np.ndarray, ...]
@@ -245,6 +248,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
             "objective": ObjectiveSettings.as_in_paper() if objective is None else objective,
             "solver": "steepest-descent",
             "tol": 0.015,
+            **cls._as_in_paper,
         }
         return cls(n_components, **(preset | parameters))
 
@@ -301,12 +305,15 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         domains = self._check_domains(
             X, y, Xt, yt, sample_domain=sample_domain, sample_weight=sample_weight
         )
-        ils = fit_ils(domains, random_state=self.random_state, **self._method())
-        self._store(ils, domains)
-        self.solution_ = ils.solution  # the last, as it tells a finished fit
+        self._store(self._learn(domains), domains)
+        self.solution_ = self.map_.solution  # the last, as it tells a finished fit
         if self.max_iter:
-            _warn_unless_successful(ils.solution, type(self).__name__)
+            _warn_unless_successful(self.solution_, type(self).__name__)
         return self
+
+    def _learn(self, domains: Domains) -> Any:
+        """What is learned from the domains, for `_store`."""
+        return fit_ils(domains, random_state=self.random_state, **self._method())
 
     @_fit_context(prefer_skip_nested_validation=True)
     def partial_fit(self, X=None, y=None, Xt=None, yt=None, *, classes=None, sample_weight=None):
@@ -401,7 +408,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         if self.solver in STOCHASTIC_SOLVERS:
             refuse_in_one_place(f'solver="{self.solver}"', 'use solver="conjugate-gradient"')
 
-    def _store(self, ils: ILSMap, domains: Domains, *, columns: bool = True) -> None:
+    def _store(self, ils: Any, domains: Domains, *, columns: bool = True) -> None:
         """Keep what was learned, but for `solution_`."""
         if columns:
             self._remember_columns(domains)

@@ -204,7 +204,7 @@ def _restored(
     return ILSMap(means, projections, scales, metric, sharpness, solution, maps)
 
 
-_MODERATE = Check(
+MODERATE = Check(
     "be of 32 or 64 bits and below 1e77, so that distances can be squared twice",
     lambda array: array.dtype.itemsize >= 4 and float(np.abs(array).max(initial=0)) < 1e77,
 )
@@ -212,8 +212,8 @@ _MODERATE = Check(
 MAP = Record(
     _restored,
     {
-        "means": Each(ArrayOf(("d#",), dtype="float", check=_MODERATE), "n", check=NOT_EMPTY),
-        "maps": Each(ArrayOf(("d#", "p"), dtype="float", check=_MODERATE), "n"),
+        "means": Each(ArrayOf(("d#",), dtype="float", check=MODERATE), "n", check=NOT_EMPTY),
+        "maps": Each(ArrayOf(("d#", "p"), dtype="float", check=MODERATE), "n"),
         "scales": Each(Value(float, check=POSITIVE), "n"),
         "sharpness": Value(float, check=POSITIVE),
         "projections": Each(ArrayOf(("d#", "p"), check=NOT_EMPTY), "n"),

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import minimize_scalar
-from scipy.special import log_softmax, softmax
+from scipy.special import softmax
 
-_LARGEST = 4.0
-"""Bound of the absolute log-exponent: from 1/55 to 55."""
+from ilspace.rules.calibration import fitting_exponent
 
 
 def calibrated(
@@ -34,38 +32,7 @@ def calibrated(
     ndarray of shape (n, n_classes)
         Each row sums to 1.
     """
-    return raised(probabilities, fitting_exponent(known, codes))
-
-
-def fitting_exponent(
-    known: npt.ArrayLike, codes: npt.ArrayLike, *, n_uniform: float = 0.0
-) -> float:
-    """Exponent (inverse temperature) that calibrates predictions.
-
-    Parameters
-    ----------
-    known : array-like of shape (m, n_classes)
-        Predicted probabilities of rows held out from training.
-    codes : array-like of int, shape (m,)
-        Their classes, as columns.
-    n_uniform : float, default=0
-        Additional rows of uniform label, so that a few correct predictions do not make all
-        others certain.
-
-    Returns
-    -------
-    float
-        Positive; the one of least log-loss.
-    """
-    logits, columns = _logs(known), np.asarray(codes)
-    rows = np.arange(len(columns))
-
-    def log_loss(log_exponent: float) -> float:
-        scaled = log_softmax(np.exp(log_exponent) * logits, axis=1)
-        return -float(scaled[rows, columns].sum() + n_uniform * scaled.mean())
-
-    best = minimize_scalar(log_loss, bounds=(-_LARGEST, _LARGEST), method="bounded")
-    return float(np.exp(best.x))
+    return raised(probabilities, fitting_exponent(log_probabilities(known), codes))
 
 
 def raised(probabilities: npt.ArrayLike, exponent: float) -> np.ndarray:
@@ -83,9 +50,21 @@ def raised(probabilities: npt.ArrayLike, exponent: float) -> np.ndarray:
     ndarray of shape (n, n_classes)
         Each row sums to 1; the order of its classes stays.
     """
-    return softmax(exponent * _logs(probabilities), axis=1)
+    return softmax(exponent * log_probabilities(probabilities), axis=1)
 
 
-def _logs(probabilities: npt.ArrayLike) -> np.ndarray:
+def log_probabilities(probabilities: npt.ArrayLike) -> np.ndarray:
+    """Logarithms of probabilities, finite also where one is 0.
+
+    Parameters
+    ----------
+    probabilities : array-like of shape (n, n_classes)
+        The probabilities.
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+        Their logarithms.
+    """
     values = np.asarray(probabilities, dtype=np.float64)
     return np.log(np.maximum(values, np.finfo(float).tiny))

@@ -20,8 +20,9 @@ from ilspace.domains import check_domain
 from ilspace.domains.labels import encode_source, encode_target, natural_labels
 from ilspace.estimators import ILSClassifier
 from ilspace.estimators.persistence import Fitted, loadable, save_estimator, training_record
+from ilspace.rules.calibration import fitting_exponent
 from ilspace.selection import LabelFreeSearch, default_grid
-from ilspace.selection.calibration import fitting_exponent, raised
+from ilspace.selection.calibration import log_probabilities, raised
 from ilspace.selection.hold_out import hold_out
 from ilspace.storage import ModelFileError, schema
 from ilspace.tables import encoding
@@ -253,8 +254,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
                     "A search for tables must try settings of an ILSClassifier, but tries those "
                     f"of a {type(chosen.estimator).__name__}: search over ILSClassifier()."
                 )
-            self.search_ = _within_ranks(chosen, rows, target_rows).fit(rows, y, target_rows, yt)
+            search = clone(chosen).set_params(estimator=_nearest(chosen.estimator))
+            self.search_ = _within_ranks(search, rows, target_rows).fit(rows, y, target_rows, yt)
             chosen = self.search_.best_estimator_
+        else:
+            chosen = _nearest(chosen)
         self._hold_out(chosen, rows, y, target_rows, yt)
         self._learn_means(rows, y, Xt, yt)
         told = self._told("all", self.holdout_score_, chosen.callback)
@@ -286,7 +290,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         label, probabilities, distance = fitted.nearest(rows[held], "source")
         is_right = label == y[held]
         self.holdout_score_ = float(np.mean(is_right))
-        self.exponent_ = fitting_exponent(probabilities, codes[held], n_uniform=1)
+        self.exponent_ = fitting_exponent(
+            log_probabilities(probabilities), codes[held], n_uniform=1
+        )
         probability = raised(probabilities, self.exponent_).max(axis=1)
         self.trust_ = learn_trust(probability, distance, is_right=is_right, accuracy=self.trust)
         self.holdout_rows_, self.holdout_estimator_ = held, fitted
@@ -525,3 +531,16 @@ def _within_ranks(search: LabelFreeSearch, *domains: np.ndarray) -> LabelFreeSea
         for rows in domains
     ]
     return clone(search).set_params(param_grid=default_grid(search.estimator, shapes=shapes))
+
+
+def _nearest(estimator: ILSClassifier) -> ILSClassifier:
+    """An estimator whose rule is the nearest labelled row: its distance says what to trust."""
+    rule = estimator.classifier
+    if not isinstance(rule, str) or rule not in ("auto", "nearest"):
+        raise ValueError(
+            f'The classifier of an estimator of tables must be "nearest", but is {rule!r}: what is '
+            "trusted depends on the distance to the nearest labelled row."
+        )
+    rounds = estimator.self_training
+    rounds = 0 if isinstance(rounds, str) else rounds
+    return clone(estimator).set_params(classifier="nearest", self_training=rounds)

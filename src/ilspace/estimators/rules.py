@@ -1,0 +1,478 @@
+"""Rules that give rows a class: by their neighbours, by a linear model, by a kernel expansion."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple, Protocol
+
+import numpy as np
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression
+from sklearn.utils.validation import has_fit_parameter
+
+from ilspace._typing import Array
+from ilspace.backend import array_namespace, like, to_numpy
+from ilspace.domains import Domains
+from ilspace.estimators.base import Position
+from ilspace.ils import ILSMap
+from ilspace.ils.map import as_dtype
+from ilspace.ils.plain import PLAIN_MAP, PlainMap
+from ilspace.ils.rounds import SelfTrained, both_spaces, train_rule
+from ilspace.rules.neighbors import class_distances, vote
+from ilspace.rules.ridge import EXPANSION, KernelExpansion
+from ilspace.storage.schema import POSITIVE, SHARE, ArrayOf, Check, Each, Optional, Record, Value
+
+_HAVE_DISTANCES = Check(
+    "be small enough for squared distances",
+    lambda rows: np.abs(rows).max(initial=0) < np.finfo(rows.dtype).max ** 0.4,
+)
+
+
+class Rule(Protocol):
+    """Classifies rows of any domain, given the latent space."""
+
+    def scores(self, ils: ILSMap, X: Any, position: Position) -> Array:
+        """Scores of the classes, of shape (n, n_classes); the largest is the predicted one.
+
+        Parameters
+        ----------
+        ils : ILSMap
+            The latent space.
+        X : array or sparse matrix of shape (n, d)
+            Checked rows.
+        position : int or ndarray
+            Their domain.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+            The scores.
+        """
+        ...
+
+    def probabilities(self, scores: Array) -> Array:
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        scores : array of shape (n, n_classes)
+            What :meth:`scores` gave.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+            Rows sum to 1.
+        """
+        ...
+
+
+class LatentRows(NamedTuple):
+    """Labelled rows of a domain in the latent space.
+
+    Attributes
+    ----------
+    rows : array of shape (n, p)
+        The rows.
+    codes : ndarray of int, shape (n,)
+        Positions of their classes in `classes_`.
+    """
+
+    rows: Array
+    codes: np.ndarray
+
+
+@dataclass(frozen=True)
+class NearestRule:
+    """The class of the nearest labelled row in the latent space.
+
+    Attributes
+    ----------
+    labelled : tuple of LatentRows
+        Labelled rows of each domain.
+    source_vote : float or None
+        Share of the source in the distance to a class, which is a mean of the distances to its
+        nearest rows of both domains; None for the nearest of either.
+    sharpness : float
+        Sharpness of the loss, by which distances become odds.
+    n_classes : int
+        Number of classes.
+    """
+
+    labelled: tuple[LatentRows, ...]
+    source_vote: float | None
+    sharpness: float
+    n_classes: int
+
+    schema: ClassVar = {
+        "labelled": Each(
+            Record(
+                LatentRows,
+                {
+                    "rows": ArrayOf(("m#", "p"), dtype="float", check=_HAVE_DISTANCES),
+                    "codes": ArrayOf(("m#",), kinds="i"),
+                },
+            ),
+            "n",
+        ),
+        "source_vote": Optional(Value(float, check=SHARE)),
+        "sharpness": Value(float, check=POSITIVE),
+        "n_classes": Value(int),
+    }
+
+    @classmethod
+    def fitted(cls, ils: ILSMap, domains: Domains) -> NearestRule:
+        """Keep the labelled rows.
+
+        Parameters
+        ----------
+        ils : ILSMap
+            The latent space.
+        domains : Domains
+            The domains.
+
+        Returns
+        -------
+        NearestRule
+            Where the columns differ the source has a vote of 0.3, so that many source rows cannot
+            drown a few target rows.
+        """
+        labelled = tuple(LatentRows(*each) for each in domains.latent_rows(ils))
+        source_vote = None if domains.shares_features else 0.3
+        return cls(labelled, source_vote, ils.sharpness, len(domains.classes))
+
+    def scores(self, ils: ILSMap, X: Any, position: Position) -> Array:
+        """Squared distances to the classes, negative; see :class:`Rule`.
+
+        Parameters
+        ----------
+        ils : ILSMap
+            The latent space.
+        X : array or sparse matrix of shape (n, d)
+            Checked rows.
+        position : int or ndarray
+            Their domain.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+            The scores.
+        """
+        return -self.combined(self.distances(ils, X, position))
+
+    def distances(self, ils: ILSMap, X: Any, position: Position) -> list[Array]:
+        """Squared distances to the nearest labelled row of each class, for each domain.
+
+        Parameters
+        ----------
+        ils : ILSMap
+            The latent space.
+        X : array or sparse matrix of shape (n, d)
+            Checked rows.
+        position : int or ndarray
+            Their domain.
+
+        Returns
+        -------
+        list of array of shape (n, n_classes)
+            One per domain.
+        """
+        latent = ils.transform(X, position)
+        found = (class_distances(latent, *each, self.n_classes) for each in self.labelled)
+        return [as_dtype(each, latent.dtype) for each in found]
+
+    def combined(self, distances: list[Array]) -> Array:
+        """Distances to the rows of all domains together, as the vote says.
+
+        Parameters
+        ----------
+        distances : list of array of shape (n, n_classes)
+            One per domain.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+            The combined distances.
+        """
+        if len(distances) == 1:
+            return distances[0]
+        from_source, from_target = distances
+        return as_dtype(vote(from_source, from_target, self.source_vote), from_source.dtype)
+
+    def probabilities(self, scores: Array) -> Array:
+        """Odds of the loss, normalised; see :class:`Rule`.
+
+        Parameters
+        ----------
+        scores : array of shape (n, n_classes)
+            The scores.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+            Rows sum to 1.
+        """
+        return _softmax(scores, self.sharpness)
+
+
+@dataclass(frozen=True)
+class LinearRule:
+    """Logistic regression in the latent space.
+
+    Attributes
+    ----------
+    weights : array of shape (p, n_classes)
+        Coefficients.
+    intercept : array of shape (n_classes,)
+        Intercepts.
+    """
+
+    weights: Array
+    intercept: Array
+
+    schema: ClassVar = {
+        "weights": ArrayOf(("p", "c"), check=_HAVE_DISTANCES),
+        "intercept": ArrayOf(("c",), check=_HAVE_DISTANCES),
+    }
+
+    @classmethod
+    def fitted(cls, ils: ILSMap, domains: Domains) -> LinearRule:
+        """Train on the labelled rows.
+
+        Parameters
+        ----------
+        ils : ILSMap
+            The latent space.
+        domains : Domains
+            The domains.
+
+        Returns
+        -------
+        LinearRule
+            The model, of the columns of the latent space scaled to a mean square of 1.
+        """
+        rows, codes, weights = _labelled_rows(ils, domains)
+        scale = 1 / (np.sqrt(np.mean(rows**2)) or 1.0)
+        model = LogisticRegression(max_iter=1000).fit(scale * rows, codes, weights)
+        coef, intercept = scale * model.coef_, model.intercept_
+        if len(coef) == 1:  # of two classes the second alone
+            coef, intercept = np.vstack([-coef, coef]) / 2, np.r_[-intercept, intercept] / 2
+        return cls(like(coef.T.copy(), ils.metric), like(intercept, ils.metric))
+
+    def scores(self, ils: ILSMap, X: Any, position: Position) -> Array:
+        """Logits; see :class:`Rule`.
+
+        Parameters
+        ----------
+        ils : ILSMap
+            The latent space.
+        X : array or sparse matrix of shape (n, d)
+            Checked rows.
+        position : int or ndarray
+            Their domain.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+            The scores.
+        """
+        latent = ils.transform(X, position)
+        return latent @ as_dtype(self.weights, latent.dtype) + as_dtype(
+            self.intercept, latent.dtype
+        )
+
+    def probabilities(self, scores: Array) -> Array:
+        """Softmax; see :class:`Rule`.
+
+        Parameters
+        ----------
+        scores : array of shape (n, n_classes)
+            The scores.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+            Rows sum to 1.
+        """
+        return _softmax(scores, 1.0)
+
+
+@dataclass(frozen=True)
+class RidgeRule:
+    """Kernel ridge regression of rows in the plain and the latent space side by side.
+
+    Attributes
+    ----------
+    plain : PlainMap
+        The plain space.
+    expansion : KernelExpansion
+        Scores of the classes. Its landmarks are rows of both domains, in both spaces.
+    sharpness : float
+        Factor of the scores whose softmax are probabilities.
+    """
+
+    plain: PlainMap
+    expansion: KernelExpansion
+    sharpness: float
+
+    schema: ClassVar = {
+        "plain": PLAIN_MAP,
+        "expansion": EXPANSION,
+        "sharpness": Value(float, check=POSITIVE),
+    }
+
+    @classmethod
+    def fitted(cls, ils: ILSMap, domains: Domains, rng: np.random.Generator) -> RidgeRule:
+        """Train on the labelled rows, without self-training.
+
+        Parameters
+        ----------
+        ils : ILSMap
+            The latent space.
+        domains : Domains
+            The domains, in memory.
+        rng : Generator
+            Draws rows where there are many.
+
+        Returns
+        -------
+        RidgeRule
+            The rule.
+        """
+        return cls.of(train_rule(ils, domains, rng))
+
+    @classmethod
+    def of(cls, trained: SelfTrained) -> RidgeRule:
+        """The rule that self-training found.
+
+        Parameters
+        ----------
+        trained : SelfTrained
+            What it found.
+
+        Returns
+        -------
+        RidgeRule
+            The rule.
+        """
+        return cls(trained.plain, trained.expansion, trained.sharpness)
+
+    def scores(self, ils: ILSMap, X: Any, position: Position) -> Array:
+        """Values of the expansion; see :class:`Rule`.
+
+        Parameters
+        ----------
+        ils : ILSMap
+            The latent space.
+        X : array or sparse matrix of shape (n, d)
+            Checked rows.
+        position : int or ndarray
+            Their domain.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+            The scores.
+        """
+        rows = both_spaces(X, self.plain, ils, position)
+        found = self.expansion.scores(as_dtype(rows, self.expansion.landmarks.dtype))
+        return as_dtype(found, rows.dtype)
+
+    def probabilities(self, scores: Array) -> Array:
+        """Softmax of the scaled scores; see :class:`Rule`.
+
+        Parameters
+        ----------
+        scores : array of shape (n, n_classes)
+            The scores.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+            Rows sum to 1.
+        """
+        return _softmax(scores, self.sharpness)
+
+
+class OwnRule:
+    """A scikit-learn classifier in the latent space, which is not saved.
+
+    Parameters
+    ----------
+    ils : ILSMap
+        The latent space.
+    domains : Domains
+        The domains.
+    classifier : estimator
+        The classifier; a clone of it is trained on the labelled rows.
+    """
+
+    def __init__(self, ils: ILSMap, domains: Domains, classifier: Any):
+        rows, codes, weights = _labelled_rows(ils, domains)
+        options = {}
+        if weights is not None and has_fit_parameter(classifier, "sample_weight"):
+            options["sample_weight"] = weights
+        self.classifier = clone(classifier).fit(rows, codes, **options)
+        self.n_classes = len(domains.classes)
+
+    def scores(self, ils: ILSMap, X: Any, position: Position) -> Array:
+        """Probabilities where the classifier has them, else 1 for its class; see :class:`Rule`.
+
+        Parameters
+        ----------
+        ils : ILSMap
+            The latent space.
+        X : array or sparse matrix of shape (n, d)
+            Checked rows.
+        position : int or ndarray
+            Their domain.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+            The scores.
+        """
+        latent = to_numpy(ils.transform(X, position))
+        found = np.zeros((len(latent), self.n_classes))
+        if hasattr(self.classifier, "predict_proba"):
+            found[:, self.classifier.classes_] = self.classifier.predict_proba(latent)
+        else:
+            found[np.arange(len(latent)), self.classifier.predict(latent)] = 1.0
+        return found
+
+    def probabilities(self, scores: Array) -> Array:
+        """The scores; see :class:`Rule`.
+
+        Parameters
+        ----------
+        scores : array of shape (n, n_classes)
+            The scores.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
+            The same.
+        """
+        return scores
+
+
+RULES = {"nearest": NearestRule, "linear": LinearRule, "ridge": RidgeRule}
+"""Rules that can be saved, by name."""
+
+
+def _softmax(scores: Array, sharpness: float) -> Array:
+    xp = array_namespace(scores)
+    odds = xp.exp(sharpness * (scores - xp.max(scores, axis=1, keepdims=True)))
+    return odds / xp.sum(odds, axis=1, keepdims=True)
+
+
+def _labelled_rows(
+    ils: ILSMap, domains: Domains
+) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
+    """Labelled rows of all domains in the latent space, on the host; classes and weights."""
+    latent = domains.latent_rows(ils)
+    rows = np.concatenate([to_numpy(each).astype(np.float64) for each, _ in latent])
+    codes = np.concatenate([codes for _, codes in latent])
+    weights = None
+    if any(domain.weights is not None for domain in domains.all):
+        weights = np.concatenate([domain.labelled_weights for domain in domains.all])
+    return rows, codes, weights

@@ -1,0 +1,74 @@
+"""A space that all domains share before anything is learned from the labels of the source."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ilspace._typing import Array
+from ilspace.domains import Domains
+from ilspace.ils.init import FILLING_AXES, DomainView, initial_projections, source_gain
+from ilspace.ils.map import MODERATE
+from ilspace.ils.problem import DEFAULT_COMPONENTS_ACROSS
+from ilspace.storage.schema import ArrayOf, Each, Record
+
+PLAIN_COMPONENTS = 100
+"""Dimension of the plain space for domains of the same columns."""
+
+
+@dataclass(frozen=True)
+class PlainMap:
+    """Affine maps of all domains to a space that is not learned.
+
+    Attributes
+    ----------
+    means : tuple of array of shape (d,)
+        Mean of each domain.
+    maps : tuple of array of shape (d, q)
+        Map of the centred rows of each domain.
+    """
+
+    means: tuple[Array, ...]
+    maps: tuple[Array, ...]
+
+
+PLAIN_MAP = Record(
+    PlainMap,
+    {
+        "means": Each(ArrayOf(("d#",), check=MODERATE), "n"),
+        "maps": Each(ArrayOf(("d#", "q"), check=MODERATE), "n"),
+    },
+)
+"""What a file holds of a plain map: of `n` domains, with `d#` columns each, to `q` dimensions."""
+
+
+def plain_map(domains: Domains) -> PlainMap:
+    """Send all domains to one space.
+
+    Parameters
+    ----------
+    domains : Domains
+        Checked input, in memory.
+
+    Returns
+    -------
+    PlainMap
+        To the first 100 principal axes of all domains together, each centred. For domains of
+        different columns, to 20 axes of the target, with which the labelled class means agree.
+    """
+    shared = domains.shares_features
+    n_wanted = PLAIN_COMPONENTS if shared else DEFAULT_COMPONENTS_ACROSS
+    spaces = [
+        domain.space(
+            max(n_wanted, 0 if shared else FILLING_AXES), reduce=True, on_target_axes=False
+        )
+        for domain in domains.all
+    ]
+    views = tuple(DomainView(*each) for each in zip(domains.all, spaces, strict=True))
+    ranks = [space.rank for space in spaces]
+    init, n_most = ("joint-pca", max(ranks)) if shared else ("class-means", min(ranks))
+    maps = initial_projections(init, views, min(n_wanted, n_most), shares_features=shared)
+    if not shared:
+        pairs = zip(views[:-1], maps[:-1], strict=True)
+        gains = [source_gain(view, views[-1], (each, maps[-1])) for view, each in pairs]
+        maps = tuple(gain * each for gain, each in zip([*gains, 1.0], maps, strict=True))
+    return PlainMap(tuple(space.mean for space in spaces), maps)

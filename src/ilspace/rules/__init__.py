@@ -1,0 +1,1 @@
+"""Rules that classify rows of a latent space."""

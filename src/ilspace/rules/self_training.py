@@ -1,0 +1,221 @@
+"""Self-training: a rule that learns from its own surest predictions."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ilspace.backend import to_numpy
+from ilspace.rules.calibration import fitting_exponent
+from ilspace.rules.ridge import KernelExpansion, LaplacianRidge
+
+N_STEPS = 3
+"""Steps in which the share of selected predictions grows from 0 to 1."""
+
+_HIDDEN = 3
+"""One in so many known classes is hidden to calibrate probabilities."""
+
+_SHARPNESS = 4.0
+"""Factor of the scores where too few classes are known to find one."""
+
+_LEAST_SHARE = 0.1
+"""A class that had so much of an equal share of the predictions must not lose them all."""
+
+
+class Prediction(NamedTuple):
+    """What a self-training rule says of the rows that it was trained on.
+
+    Attributes
+    ----------
+    expansion : KernelExpansion
+        The rule.
+    codes : ndarray of int, shape (n,)
+        Class of each row: the known one, or the predicted one.
+    scores : ndarray of shape (n, n_classes)
+        Scores of the classes.
+    """
+
+    expansion: KernelExpansion
+    codes: np.ndarray
+    scores: np.ndarray
+
+    @property
+    def margins(self) -> np.ndarray:
+        """How sure the rule is of each row: the difference of the two largest scores."""
+        best = np.partition(self.scores, -2, axis=1)
+        return best[:, -1] - best[:, -2]
+
+
+def surest(margins: np.ndarray, codes: np.ndarray, share: float) -> np.ndarray:
+    """The surest predictions of each predicted class.
+
+    Parameters
+    ----------
+    margins : ndarray of shape (n,)
+        How sure each prediction is.
+    codes : ndarray of int, shape (n,)
+        The predicted classes.
+    share : float
+        Share of the rows of each class to select, rounded up.
+
+    Returns
+    -------
+    ndarray of int
+        The selected rows, in ascending order.
+    """
+    order = np.lexsort((-margins, codes))
+    counts = np.bincount(codes)
+    ranks = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
+    # rounding must not turn a share of 1/3 of 9 rows into 4
+    chosen = ranks < np.ceil(share * counts[codes[order]] * (1 - 1e-12))
+    return np.sort(order[chosen])
+
+
+def empties_a_class(before: np.ndarray, after: np.ndarray, n_classes: int) -> bool:
+    """Tell whether predictions have collapsed: a class that had predictions has none any more.
+
+    Parameters
+    ----------
+    before, after : ndarray of int, shape (n,)
+        Classes predicted for the same rows.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    bool
+        A class that had less than a tenth of an equal share may vanish.
+    """
+    had, has = (np.bincount(each, minlength=n_classes) for each in (before, after))
+    least = max(_LEAST_SHARE * len(before) / n_classes, 1)
+    return bool(np.any((had >= least) & (has == 0)))
+
+
+def equal_class_weights(codes: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
+    """Scale weights so that all classes that have rows weigh the same, and the total stays.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n,)
+        Classes; -1 where there is none.
+    weights : ndarray of shape (n,)
+        Weights of the rows.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    ndarray of shape (n,)
+        0 for rows without a class.
+    """
+    has = codes >= 0
+    masses = np.bincount(codes[has], weights[has], minlength=n_classes)
+    factors = masses[masses > 0].mean() / np.where(masses > 0, masses, 1.0)
+    return np.where(has, weights * factors[codes], 0.0)
+
+
+def class_targets(codes: np.ndarray, n_classes: int) -> np.ndarray:
+    """Targets of a regression: 1 for the class of a row, -1/(n_classes - 1) for the others.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n,)
+        Classes; -1 where there is none.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    ndarray of shape (n, n_classes)
+        Rows with a class sum to 0.
+    """
+    return np.where(codes[:, None] == np.arange(n_classes), 1.0, -1 / (n_classes - 1))
+
+
+def selective_ridge(
+    ridge: LaplacianRidge,
+    codes: np.ndarray,
+    weights: np.ndarray,
+    n_classes: int,
+    *,
+    n_steps: int = N_STEPS,
+) -> Prediction:
+    """Train a regression that takes in its own surest predictions, more of them in each step.
+
+    The first step learns from the known classes. In step t of T the surest t/T of the predictions
+    of each class, chosen anew, join with their weights. Classes weigh the same. A step that would
+    leave a class without predictions is not taken, and the steps end.
+
+    Parameters
+    ----------
+    ridge : LaplacianRidge
+        The regression, prepared for the rows.
+    codes : ndarray of int, shape (n,)
+        Known classes; -1 where none is known.
+    weights : ndarray of shape (n,)
+        Weight of each row, once it has a class.
+    n_classes : int
+        Number of classes.
+    n_steps : int, default=3
+        Number T of steps after the first; 0 learns from the known classes alone.
+
+    Returns
+    -------
+    Prediction
+        Of all rows.
+    """
+    free = np.flatnonzero(codes < 0)
+    n_steps = n_steps if len(free) else 0
+    labels, found = codes, None
+    for step in range(n_steps + 1):
+        shares = equal_class_weights(labels, weights, n_classes)
+        expansion, scores = ridge.fit(shares, class_targets(labels, n_classes))
+        new = Prediction(expansion, codes.copy(), to_numpy(scores))
+        new.codes[free] = new.scores[free].argmax(axis=1)
+        if found and empties_a_class(found.codes[free], new.codes[free], n_classes):
+            break
+        found = new
+        if step < n_steps:
+            chosen = free[surest(found.margins[free], found.codes[free], (step + 1) / n_steps)]
+            labels = codes.copy()
+            labels[chosen] = found.codes[chosen]
+    return found
+
+
+def fitting_sharpness(
+    ridge: LaplacianRidge, codes: np.ndarray, weights: np.ndarray, n_classes: int
+) -> float:
+    """Factor that makes the softmax of the scores calibrated probabilities.
+
+    A third of the known classes are hidden, so that the rule treats these rows as it treats those
+    of the target: it predicts them, then learns from its predictions.
+
+    Parameters
+    ----------
+    ridge : LaplacianRidge
+        The regression, prepared for the rows.
+    codes : ndarray of int, shape (n,)
+        Known classes; -1 where none is known.
+    weights : ndarray of shape (n,)
+        Weight of each row.
+    n_classes : int
+        Number of classes.
+
+    Returns
+    -------
+    float
+        That of least log-loss on the hidden rows. They know nothing of a shift between the
+        domains: where it is large, the probabilities are too confident.
+    """
+    known = np.flatnonzero(codes >= 0)
+    known = known[np.argsort(codes[known], kind="stable")]
+    counts = np.bincount(codes[known])
+    ranks = np.arange(len(known)) - np.repeat(np.cumsum(counts) - counts, counts)
+    hidden = known[ranks % _HIDDEN == _HIDDEN - 1]  # none of a class that has one or two
+    if len(hidden) == 0:
+        return _SHARPNESS
+    left = codes.copy()
+    left[hidden] = -1
+    found = selective_ridge(ridge, left, weights, n_classes, n_steps=1)
+    return fitting_exponent(found.scores[hidden], codes[hidden], n_uniform=1.0)
