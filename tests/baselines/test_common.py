@@ -136,6 +136,7 @@ GRIDS: dict[str, dict[str, list]] = {
     "MEDA": {"balance": ["auto", 0.5]},
     "MMDT": {"source_cost": [0.05, 1.0]},
     "SPL": {"n_rounds": [1, 10]},
+    "SelfTraining": {"n_steps": [1, 3]},
 }
 """A parameter to search over, where it is not `classifier`."""
 

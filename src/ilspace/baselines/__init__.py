@@ -20,6 +20,7 @@ from ilspace.baselines.manifold_alignment import ManifoldAlignment
 from ilspace.baselines.meda import MEDA
 from ilspace.baselines.mmdt import MMDT
 from ilspace.baselines.otda import OTDA
+from ilspace.baselines.self_training import SelfTraining
 from ilspace.baselines.sgf import SGF
 from ilspace.baselines.single_domain import Pooled, SourceOnly, TargetOnly
 from ilspace.baselines.spl import SPL
@@ -48,6 +49,7 @@ __all__ = [
     "HeMap",
     "ManifoldAlignment",
     "Pooled",
+    "SelfTraining",
     "SourceOnly",
     "SubspaceAlignment",
     "TargetOnly",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -46,12 +46,16 @@ class Domain(DomainSize):
         Weight of each row, all positive; None where they are equal.
     feature_names : ndarray of shape (d,) or None
         Names of the columns, where they have names.
+    spaces : dict
+        What :meth:`space` has found, which does not depend on the labels: a copy with other ones,
+        by :func:`dataclasses.replace`, shares it.
     """
 
     X: Array
     codes: np.ndarray
     weights: np.ndarray | None = None
     feature_names: np.ndarray | None = None
+    spaces: dict[tuple, RowSpace] = field(default_factory=dict, repr=False, compare=False)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -126,13 +130,15 @@ class Domain(DomainSize):
         """
         n, d = self.shape
         is_tall = n >= d and self.n_labelled > 0
-        return row_space(
-            self.working_rows,
-            self.weights,
-            n_axes=n_axes,
-            reduce=reduce and not (on_target_axes and is_tall),
-            leading=on_target_axes and self.n_labelled == 0,
-        )
+        reduce = reduce and not (on_target_axes and is_tall)
+        leading = on_target_axes and self.n_labelled == 0
+        whole = n < d and reduce and not leading  # all axes, however many are asked for
+        key = (None if whole else n_axes, reduce, leading)
+        if key not in self.spaces:
+            self.spaces[key] = row_space(
+                self.working_rows, self.weights, n_axes=n_axes, reduce=reduce, leading=leading
+            )
+        return self.spaces[key]
 
     def coordinates(self, space: RowSpace) -> Array:
         """Coordinates of the labelled rows.

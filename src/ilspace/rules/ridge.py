@@ -221,13 +221,15 @@ class DenseRidge:
     ----------
     rows : array of shape (n, q)
         The rows.
+    smoothness : float, default=0.5
+        Weight of the Laplacian.
     """
 
-    def __init__(self, rows: Array):
+    def __init__(self, rows: Array, *, smoothness: float = SMOOTHNESS):
         self.rows, self.bandwidth = rows, mean_squared_distance(rows)
         self.kernel = gaussian_kernel(rows, rows, self.bandwidth)
         roughness = _times_laplacian(rows, self.kernel)
-        self.penalty = RIDGE * (SMOOTHNESS * roughness + identity(rows.shape[0], rows))
+        self.penalty = RIDGE * (smoothness * roughness + identity(rows.shape[0], rows))
 
     def fit(self, weights: np.ndarray, targets: np.ndarray) -> tuple[KernelExpansion, Array]:
         """Find the minimiser; see :class:`LaplacianRidge`.
@@ -271,9 +273,11 @@ class LandmarkRidge:
         The rows.
     landmarks : ndarray of int, shape (m,)
         Which of them are landmarks.
+    smoothness : float, default=0.5
+        Weight of the Laplacian.
     """
 
-    def __init__(self, rows: Array, landmarks: np.ndarray):
+    def __init__(self, rows: Array, landmarks: np.ndarray, *, smoothness: float = SMOOTHNESS):
         xp = array_namespace(rows)
         self.landmarks = xp.take(rows, like(landmarks, rows), axis=0)
         self.bandwidth = mean_squared_distance(rows)
@@ -283,7 +287,7 @@ class LandmarkRidge:
         self.to_coefficients = unroot.mT
         self.features = gaussian_kernel(rows, self.landmarks, self.bandwidth) @ unroot.mT
         roughness = self.features.mT @ _times_laplacian(rows, self.features)
-        self.penalty = RIDGE * (SMOOTHNESS * roughness + identity(len(landmarks), rows))
+        self.penalty = RIDGE * (smoothness * roughness + identity(len(landmarks), rows))
 
     def fit(self, weights: np.ndarray, targets: np.ndarray) -> tuple[KernelExpansion, Array]:
         """Find the minimiser; see :class:`LaplacianRidge`.
@@ -313,7 +317,9 @@ class LandmarkRidge:
         return expansion, self.features @ theta
 
 
-def laplacian_ridge(rows: Array, n_landmarks: int, rng: np.random.Generator) -> LaplacianRidge:
+def laplacian_ridge(
+    rows: Array, n_landmarks: int, rng: np.random.Generator, *, smoothness: float = SMOOTHNESS
+) -> LaplacianRidge:
     """Prepare the regression on given rows.
 
     Parameters
@@ -324,6 +330,8 @@ def laplacian_ridge(rows: Array, n_landmarks: int, rng: np.random.Generator) -> 
         Most rows for which the regression is exact; beyond, so many landmarks are drawn.
     rng : Generator
         Draws the landmarks.
+    smoothness : float, default=0.5
+        Weight of the Laplacian, relative to that of the norm.
 
     Returns
     -------
@@ -332,8 +340,9 @@ def laplacian_ridge(rows: Array, n_landmarks: int, rng: np.random.Generator) -> 
     """
     n = rows.shape[0]
     if n <= n_landmarks:
-        return DenseRidge(rows)
-    return LandmarkRidge(rows, np.sort(rng.choice(n, n_landmarks, replace=False)))
+        return DenseRidge(rows, smoothness=smoothness)
+    landmarks = np.sort(rng.choice(n, n_landmarks, replace=False))
+    return LandmarkRidge(rows, landmarks, smoothness=smoothness)
 
 
 def _times_laplacian(rows: Array, columns: Array) -> Array:
