@@ -53,7 +53,9 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
     Parameters
     ----------
     n_components : int, default=None
-        Dimension of the latent space; 30, or 20 for domains of different columns, by default.
+        Dimension of the latent space; by default 30, or 20 for domains of different columns, or the
+        rank of the rows if that is smaller. In self-training, and for domains of the same columns,
+        more where the target has more axes that parallel analysis tells from noise: 100 at most.
     classifier : {"auto", "nearest", "linear", "ridge"} or classifier, default="auto"
         The rule. ``"ridge"``: the one described above; ``"nearest"``: the class of the nearest
         labelled row in the latent space, as in the paper; ``"linear"``: logistic regression

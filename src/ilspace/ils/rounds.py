@@ -13,6 +13,7 @@ import numpy as np
 from ilspace._typing import Array
 from ilspace.backend import array_namespace, as_generator, one_thread
 from ilspace.domains import Domain, Domains, take_rows
+from ilspace.ils.dimension import dimension
 from ilspace.ils.fit import fit_ils
 from ilspace.ils.map import ILSMap, to_latent
 from ilspace.ils.plain import PlainMap, plain_map
@@ -128,7 +129,8 @@ def self_train(
     name : str, default="self_train"
         Prefix of the lines on standard error.
     **method : object
-        Other parameters of :func:`~ilspace.ils.fit_ils`.
+        Other parameters of :func:`~ilspace.ils.fit_ils`; `n_components` is by default that of
+        :func:`~ilspace.ils.dimension.dimension`.
 
     Returns
     -------
@@ -139,6 +141,8 @@ def self_train(
     rows, plain = _TrainingRows(domains, rng), plain_map(domains)
     stop = _Stop(callback)
     options = {"verbose": verbose, "callback": callback and stop, "name": name, **method}
+    if options.get("n_components") is None and isinstance(options.get("init", "auto"), str):
+        options["n_components"] = dimension(domains)
     few = one_thread() if len(rows.codes) <= FEW_ROWS else nullcontext()
 
     def fitted(selected: np.ndarray, codes: np.ndarray) -> ILSMap:
