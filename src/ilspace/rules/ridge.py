@@ -154,12 +154,12 @@ class KernelExpansion:
         array of shape (n, n_classes)
             The larger, the more likely.
         """
-        xp, m = array_namespace(rows), self.landmarks.shape[0]
+        xp, n, m = array_namespace(rows), rows.shape[0], self.landmarks.shape[0]
         height = max(1, _TILE // m)
         tiles = [
-            gaussian_kernel(rows[top : top + height, :], self.landmarks, self.bandwidth)
+            gaussian_kernel(rows[top : min(top + height, n), :], self.landmarks, self.bandwidth)
             @ self.coefficients
-            for top in range(0, max(rows.shape[0], 1), height)
+            for top in range(0, max(n, 1), height)
         ]
         return xp.concat(tiles, axis=0)
 
@@ -340,7 +340,7 @@ def _times_laplacian(rows: Array, columns: Array) -> Array:
     """Product of the Laplacian of rows, which is found on the host, with a matrix."""
     laplacian = graph_laplacian(to_numpy(rows))
     if not is_foreign(columns):
-        return laplacian @ columns
+        return laplacian.astype(columns.dtype, copy=False) @ columns
     return like(laplacian.toarray(), columns) @ columns
 
 
