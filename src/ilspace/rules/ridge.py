@@ -169,8 +169,8 @@ _BOUNDED = Check("be at most 1e30 in size", lambda array: np.abs(array).max(init
 EXPANSION = Record(
     KernelExpansion,
     {
-        "landmarks": ArrayOf(("m", "q+p"), dtype="float", check=_BOUNDED),
-        "coefficients": ArrayOf(("m", "c"), dtype="float", check=_BOUNDED),
+        "landmarks": ArrayOf(("m", "q+p"), dtype="worked in", check=_BOUNDED),
+        "coefficients": ArrayOf(("m", "c"), dtype="worked in", check=_BOUNDED),
         "bandwidth": Value(float, check=POSITIVE),
     },
 )
