@@ -11,7 +11,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from ilspace._typing import Array
 from ilspace.backend import array_namespace, cholesky_frame, identity, is_foreign, like, to_numpy
-from ilspace.storage.schema import POSITIVE, ArrayOf, Check, Record, Value
+from ilspace.storage.schema import ArrayOf, Check, Record, Value
 
 RIDGE = 0.1
 """Weight of the squared norm in the reproducing kernel Hilbert space."""
@@ -164,17 +164,22 @@ class KernelExpansion:
         return xp.concat(tiles, axis=0)
 
 
+_SOME_SMALL_ROWS = Check(
+    "be some rows, with entries of at most 2 in size",
+    lambda rows: len(rows) > 0 and np.abs(rows).max(initial=0) <= 2,
+)
 _BOUNDED = Check("be at most 1e30 in size", lambda array: np.abs(array).max(initial=0) <= 1e30)
+_WIDTH = Check("lie between 1e-30 and 1e30", lambda value: 1e-30 <= value <= 1e30)
 
 EXPANSION = Record(
     KernelExpansion,
     {
-        "landmarks": ArrayOf(("m", "q+p"), dtype="worked in", check=_BOUNDED),
+        "landmarks": ArrayOf(("m", "q+p"), dtype="worked in", check=_SOME_SMALL_ROWS),
         "coefficients": ArrayOf(("m", "c"), dtype="worked in", check=_BOUNDED),
-        "bandwidth": Value(float, check=POSITIVE),
+        "bandwidth": Value(float, check=_WIDTH),
     },
 )
-"""What a file holds of an expansion: over `m` landmarks, for `c` classes."""
+"""What a file holds of an expansion: over `m` landmarks, of rows of length 1, for `c` classes."""
 
 
 class LaplacianRidge(Protocol):
