@@ -340,3 +340,78 @@ def table_of_tumours():
     large = data.data["mean radius"].to_numpy() > 14
     drawn = np.random.default_rng(0).random(len(large)) < np.where(large, 0.7, 0.3)
     return _table(data, np.flatnonzero(drawn), np.flatnonzero(~drawn))
+
+
+# -- self-training -------------------------------------------------------------------------------
+
+ROUNDS: dict[str, Any] = {"classifier": "ridge", "self_training": 2}
+"""The rule and the rounds of the default, one by one."""
+
+
+def told_of_rounds(fitted, X, Xt) -> Numbers:
+    """What is kept of a self-trained fit: the space of the last round, and the rule."""
+    rule = fitted._rule
+    return {
+        "value": [fitted.solution_.history[0].value, fitted.solution_.history[-1].value],
+        "n_iter": fitted.n_iter_,
+        "status": [each.status.name for each in fitted.rounds_],
+        "n_selected": [each.n_selected for each in fitted.rounds_],
+        "changed": [each.changed for each in fitted.rounds_],
+        "kept": [float(each.kept) for each in fitted.rounds_],
+        "source_projection": sketch(fitted.source_projection_),
+        "target_projection": sketch(fitted.target_projection_),
+        "metric": fitted.metric_,
+        "source_plain": sketch(rule.plain.maps[0])[:, :5],
+        "target_plain": sketch(rule.plain.maps[1])[:, :5],
+        "landmarks": sketch(rule.expansion.landmarks)[:, :5],
+        "coefficients": sketch(rule.expansion.coefficients),
+        "bandwidth": rule.expansion.bandwidth,
+        "sharpness": rule.sharpness,
+        "predictions": fitted.predict(Xt).tolist(),
+        "source_predictions": fitted.predict(X, domain="source").tolist(),
+        "probabilities": fitted.predict_proba(Xt)[:12],
+        "source_probabilities": fitted.predict_proba(X, domain="source")[:12],
+        "latent": fitted.transform(Xt)[:4],
+    }
+
+
+def blurred(seed):
+    """Classes that overlap, so that predictions change from round to round."""
+    data = shifted(seed, n=60, nt=72, d=12, n_classes=4)
+    rng = np.random.default_rng(seed)
+    X, Xt = (rows + 3 * rng.standard_normal(rows.shape) for rows in (data.X, data.Xt))
+    return data._replace(X=X, Xt=Xt)
+
+
+@case
+def self_trained():
+    X, y, Xt, _ = blurred(17)
+    return told_of_rounds(classifier(5, **ROUNDS).fit(X, y, Xt), X, Xt)
+
+
+@case
+def self_trained_with_labels():
+    data = blurred(18)
+    weight = np.random.default_rng(18).uniform(0.5, 2.0, 132)
+    yt = data.marked(None, 8)
+    fitted = classifier(5, **ROUNDS).fit(data.X, data.y, data.Xt, yt, sample_weight=weight)
+    return told_of_rounds(fitted, data.X, data.Xt)
+
+
+@case
+def self_trained_across_widths():
+    data = blurred(19)
+    X = data.X[:, :9] @ np.diag([1, 2, 3, 0.5, 1, 1, 1, 2, 0.3])
+    fitted = classifier(4, **ROUNDS).fit(X, data.y, data.Xt, data.marked(None, 12))
+    return told_of_rounds(fitted, X, data.Xt)
+
+
+@case(needs_data=True)
+def office_self_trained():
+    domains = load_office_caltech("surf")
+    (X, y), (Xt, yt) = (
+        (preprocess(domains[name].X, "sqrt-zscore-l2"), domains[name].y) for name in "WD"
+    )
+    split = gong_splits("W", "D", y, yt, n_trials=1)[0]
+    fitted = classifier(20, **ROUNDS).fit(X[split.source], y[split.source], Xt)
+    return told_of_rounds(fitted, X[split.source], Xt)

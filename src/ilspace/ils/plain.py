@@ -8,7 +8,7 @@ from ilspace._typing import Array
 from ilspace.domains import Domains
 from ilspace.ils.init import FILLING_AXES, DomainView, initial_projections, source_gain
 from ilspace.ils.map import MODERATE
-from ilspace.ils.problem import DEFAULT_COMPONENTS_ACROSS
+from ilspace.ils.problem import DEFAULT_COMPONENTS_ACROSS, check_variation
 from ilspace.storage.schema import ArrayOf, Each, Record
 
 PLAIN_COMPONENTS = 100
@@ -63,6 +63,7 @@ def plain_map(domains: Domains) -> PlainMap:
         )
         for domain in domains.all
     ]
+    check_variation(spaces, domains.names)
     views = tuple(DomainView(*each) for each in zip(domains.all, spaces, strict=True))
     ranks = [space.rank for space in spaces]
     init, n_most = ("joint-pca", max(ranks)) if shared else ("class-means", min(ranks))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -279,12 +279,7 @@ def _check_components(
     n_components: int | None, default: int, spaces: tuple[RowSpace, ...], domains: Domains
 ) -> int:
     """Check the dimension of the latent space, or choose it."""
-    for name, space in zip(domains.names, spaces, strict=True):
-        if space.rank == 0:
-            raise ValueError(
-                f"The {name} domain must vary, but all its rows are equal: every column is "
-                "constant. Check that the right columns were read."
-            )
+    check_variation(spaces, domains.names)
     # a shared basis lies in the span of the target, separate ones in that of each domain
     rank = spaces[-1].rank if domains.shares_features else min(space.rank for space in spaces)
     if n_components is None:
@@ -295,6 +290,24 @@ def _check_components(
             f"{n_components}: choose fewer, or None."
         )
     return n_components
+
+
+def check_variation(spaces: Sequence[RowSpace], names: Sequence[str]) -> None:
+    """Refuse domains whose rows are all equal.
+
+    Parameters
+    ----------
+    spaces : sequence of RowSpace
+        One per domain.
+    names : sequence of str
+        Names of the domains, for the message.
+    """
+    for name, space in zip(names, spaces, strict=True):
+        if space.rank == 0:
+            raise ValueError(
+                f"The {name} domain must vary, but all its rows are equal: every column is "
+                "constant. Check that the right columns were read."
+            )
 
 
 def _check_ranks(spaces: tuple[RowSpace, ...], p: int, names: tuple[str, ...]) -> None:

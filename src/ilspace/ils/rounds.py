@@ -236,7 +236,10 @@ class _TrainingRows:
         n_target = 0 if domains.target is None else domains.target.n_rows
         # the sources together and the target have half each, or what the other leaves
         n_source = max(TRAINING_ROWS // 2, TRAINING_ROWS - n_target)
-        self.samples = [_sample(n, n_source * n // sum(sizes), rng) for n in sizes]
+        self.samples = [
+            _sample_of_classes(domain.codes, n_source * domain.n_rows // sum(sizes), rng)
+            for domain in domains.sources
+        ]
         if domains.target is not None:
             n_target = max(TRAINING_ROWS // 2, TRAINING_ROWS - sum(sizes))
             self.samples.append(_sample_of_target(domains.target.codes, n_target, rng))
@@ -260,9 +263,10 @@ class _TrainingRows:
     def relabelled(self, domains: Domains, selected: np.ndarray, codes: np.ndarray) -> Domains:
         """The domains with the predicted classes of selected rows as target labels."""
         n_source = sum(map(len, self.samples[:-1]))
-        labels = domains.target.codes.copy()
+        target: Any = domains.target
+        labels = target.codes.copy()
         labels[self.samples[-1][selected - n_source]] = codes[selected]
-        return replace(domains, target=replace(domains.target, codes=labels))
+        return replace(domains, target=replace(target, codes=labels))
 
 
 def _sample(n_rows: int, n_most: int, rng: np.random.Generator) -> np.ndarray:
@@ -272,10 +276,20 @@ def _sample(n_rows: int, n_most: int, rng: np.random.Generator) -> np.ndarray:
     return np.sort(rng.choice(n_rows, max(n_most, 1), replace=False))
 
 
+def _sample_of_classes(codes: np.ndarray, n_most: int, rng: np.random.Generator) -> np.ndarray:
+    """Indices of all rows, or of a random sample with a row of each class, in ascending order."""
+    if len(codes) <= n_most:
+        return np.arange(len(codes))
+    order = rng.permutation(len(codes))
+    _, first = np.unique(codes[order], return_index=True)
+    order = np.concatenate([order[first], np.delete(order, first)])
+    return np.sort(order[: max(n_most, 1)])
+
+
 def _sample_of_target(codes: np.ndarray, n_most: int, rng: np.random.Generator) -> np.ndarray:
     """Indices of target rows, with as many labelled ones as possible."""
     labelled, free = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
-    labelled = labelled[_sample(len(labelled), n_most, rng)] if len(labelled) else labelled
+    labelled = labelled[_sample_of_classes(codes[labelled], n_most, rng)]
     if len(free):
         free = free[_sample(len(free), max(n_most - len(labelled), 1), rng)]
     return np.sort(np.concatenate([labelled, free]))

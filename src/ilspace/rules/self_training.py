@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -167,7 +167,8 @@ def selective_ridge(
     """
     free = np.flatnonzero(codes < 0)
     n_steps = n_steps if len(free) else 0
-    labels, found = codes, None
+    labels = codes
+    found: Any = None
     for step in range(n_steps + 1):
         shares = equal_class_weights(labels, weights, n_classes)
         expansion, scores = ridge.fit(shares, class_targets(labels, n_classes))
