@@ -52,14 +52,19 @@ def plain_map(domains: Domains) -> PlainMap:
     Returns
     -------
     PlainMap
-        To the first 100 principal axes of all domains together, each centred. For domains of
+        To the first 100 principal axes of all domains together, each centred, or to as many as the
+        domain of the highest rank varies in. For domains of
         different columns, to 20 axes of the target, with which the labelled class means agree.
     """
     shared = domains.shares_features
     n_wanted = PLAIN_COMPONENTS if shared else DEFAULT_COMPONENTS_ACROSS
+    n_axes = n_wanted if shared else FILLING_AXES
     spaces = [
+        # of more rows than columns the covariance suffices
         domain.space(
-            max(n_wanted, 0 if shared else FILLING_AXES), reduce=True, on_target_axes=False
+            n_axes,
+            reduce=not shared or domain.n_rows < domain.n_features,
+            on_target_axes=False,
         )
         for domain in domains.all
     ]

@@ -85,9 +85,14 @@ def gaussian_kernel(rows: Array, others: Array, bandwidth: float) -> Array:
         The kernel.
     """
     xp = array_namespace(rows)
-    squares = xp.sum(rows * rows, axis=1)[:, None] + xp.sum(others * others, axis=1)[None, :]
-    distances = squares - 2 * (rows @ others.mT)
-    return xp.exp(xp.minimum(-distances, xp.zeros_like(distances)) / bandwidth) + OFFSET
+    exponents = rows @ others.mT  # in place from here: the matrix may be large
+    exponents *= 2
+    exponents -= xp.sum(rows * rows, axis=1)[:, None]
+    exponents -= xp.sum(others * others, axis=1)[None, :]
+    exponents /= bandwidth
+    kernel = xp.exp(xp.minimum(exponents, xp.zeros_like(exponents[:1, :1])))
+    kernel += OFFSET
+    return kernel
 
 
 def graph_laplacian(rows: np.ndarray, n_neighbors: int = N_NEIGHBORS) -> sparse.csr_array:
@@ -311,12 +316,14 @@ class LandmarkRidge:
         scores : array of shape (n, n_classes)
             Its values at the rows.
         """
-        used, features = np.flatnonzero(weights), self.features
-        if len(used) < len(weights):
-            features = array_namespace(features).take(features, like(used, features), axis=0)
-        weighted = like(weights[used], features)[:, None] * features
-        right = weighted.mT @ like(targets[used], features)
-        theta = _solved(weighted.mT @ features + self.penalty, right)
+        used = np.flatnonzero(weights)
+        features = array_namespace(self.features).take(
+            self.features, like(used, self.features), axis=0
+        )
+        roots = like(np.sqrt(weights[used]), features)[:, None]
+        features *= roots  # an owned copy
+        right = features.mT @ (roots * like(targets[used], features))
+        theta = _solved(features.mT @ features + self.penalty, right)
         coefficients = self.to_coefficients @ theta
         expansion = KernelExpansion(self.landmarks, coefficients, self.bandwidth)
         return expansion, self.features @ theta
@@ -354,8 +361,11 @@ def _times_laplacian(rows: Array, columns: Array) -> Array:
     """Product of the Laplacian of rows, which is found on the host, with a matrix."""
     laplacian = graph_laplacian(to_numpy(rows))
     if not is_foreign(columns):
-        return laplacian.astype(columns.dtype, copy=False) @ columns
-    return like(laplacian.toarray(), columns) @ columns
+        return laplacian @ columns
+    n = rows.shape[0]
+    height = max(1, _TILE // n)
+    tiles = (laplacian[top : top + height].toarray() for top in range(0, n, height))
+    return array_namespace(columns).concat([like(each, columns) @ columns for each in tiles])
 
 
 def _solved(system: Array, right: Array) -> Array:

@@ -1,0 +1,85 @@
+"""The dimension of a self-trained latent space, found without labels."""
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from scipy import sparse
+
+from ilspace import ILSClassifier
+from ilspace.domains import check_domains
+from ilspace.ils import dimension as module
+from ilspace.ils.dimension import dimension, n_informative_axes
+from ilspace.ils.problem import DEFAULT_COMPONENTS
+
+
+def target_of(n_informative, n=400, d=300, noise=0.5, seed=0):
+    """Rows that vary along some random directions, and in all columns a little."""
+    rng = np.random.default_rng(seed)
+    scores = rng.normal(size=(n, n_informative)) * np.linspace(6, 4, n_informative)
+    axes = np.linalg.qr(rng.normal(size=(d, n_informative)))[0]
+    return scores @ axes.T + noise * rng.normal(size=(n, d)) + 3
+
+
+def domains_of(Xt, n_source=200):
+    rng = np.random.default_rng(1)
+    X = rng.normal(size=(n_source, Xt.shape[1]))
+    return check_domains(X, np.arange(n_source) % 3, Xt)
+
+
+@pytest.mark.parametrize("n_informative", [1, 5, 40])
+def test_informative_axes_are_counted(n_informative):
+    found = n_informative_axes(domains_of(target_of(n_informative)).target)
+    assert abs(found - n_informative) <= 1
+
+
+def test_columns_without_correlations_have_next_to_none():
+    rows = np.random.default_rng(0).normal(size=(400, 30)) * np.linspace(1, 9, 30)
+    assert n_informative_axes(domains_of(rows).target) <= 4
+
+
+def test_the_order_of_the_rows_does_not_matter():
+    rows = target_of(35)
+    order = np.random.default_rng(2).permutation(len(rows))
+    counts = [n_informative_axes(domains_of(each).target) for each in (rows, rows[order])]
+    assert counts[0] == counts[1]
+
+
+def test_sparse_rows_and_single_precision():
+    rows = target_of(20)
+    rows[np.abs(rows - 3) < 0.2] = 0
+    expected = n_informative_axes(domains_of(rows).target)
+    assert n_informative_axes(domains_of(sparse.csr_array(rows)).target) == expected
+    assert n_informative_axes(domains_of(rows.astype(np.float32)).target) == expected
+
+
+def test_of_many_rows_some_are_looked_at(monkeypatch):
+    target = domains_of(target_of(10, n=900)).target
+    monkeypatch.setattr(module, "_ROWS", 150)
+    assert abs(n_informative_axes(target) - 10) <= 1
+    monkeypatch.setattr(module, "_ENTRIES", 1)  # so wide that two rows fill the memory
+    assert n_informative_axes(target) in (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("n_informative", "n_source", "wanted"),
+    [(5, 200, None), (50, 200, 50), (110, 200, 100), (50, 42, 41), (50, 20, None)],
+    ids=["few", "more", "too-many", "few-source-rows", "fewer-than-the-default"],
+)
+def test_bounds(n_informative, n_source, wanted):
+    domains = domains_of(target_of(n_informative, n=700, d=700), n_source)
+    found = dimension(domains)
+    assert found is None if wanted is None else abs(found - wanted) <= 1
+    assert dimension(replace(domains, shares_features=False)) is None
+
+
+def test_the_classifier_uses_it_in_self_training_alone():
+    Xt, rng = target_of(45), np.random.default_rng(3)
+    y = np.arange(150) % 3
+    X = Xt[:150] + rng.normal(size=(3, 300))[y]
+    fitted = ILSClassifier(max_iter=0).fit(X, y, Xt)
+    assert fitted.n_components_ == dimension(check_domains(X, y, Xt)) > DEFAULT_COMPONENTS
+    assert ILSClassifier(25, max_iter=0).fit(X, y, Xt).n_components_ == 25
+    assert ILSClassifier(max_iter=0, self_training=0).fit(X, y, Xt).n_components_ == 30
+    start = np.linalg.qr(rng.normal(size=(300, 7)))[0]
+    assert ILSClassifier(max_iter=0, init=start).fit(X, y, Xt).n_components_ == 7
