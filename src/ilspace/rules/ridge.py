@@ -90,7 +90,7 @@ def gaussian_kernel(rows: Array, others: Array, bandwidth: float) -> Array:
     exponents -= xp.sum(rows * rows, axis=1)[:, None]
     exponents -= xp.sum(others * others, axis=1)[None, :]
     exponents /= bandwidth
-    kernel = xp.exp(xp.minimum(exponents, xp.zeros_like(exponents[:1, :1])))
+    kernel = xp.exp(xp.minimum(exponents, xp.zeros_like(exponents)))
     kernel += OFFSET
     return kernel
 
@@ -361,7 +361,7 @@ def _times_laplacian(rows: Array, columns: Array) -> Array:
     """Product of the Laplacian of rows, which is found on the host, with a matrix."""
     laplacian = graph_laplacian(to_numpy(rows))
     if not is_foreign(columns):
-        return laplacian @ columns
+        return laplacian.astype(columns.dtype, copy=False) @ columns
     n = rows.shape[0]
     height = max(1, _TILE // n)
     tiles = (laplacian[top : top + height].toarray() for top in range(0, n, height))
