@@ -157,8 +157,8 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         self,
         n_components=None,
         *,
-        classifier="auto",
-        self_training="auto",
+        classifier: Any = "auto",
+        self_training: int | str = "auto",
         objective=None,
         init="auto",
         solver="conjugate-gradient",
@@ -310,6 +310,7 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         distance : ndarray of shape (n,)
             To the nearest labelled row of any class and domain in the latent space, not squared.
         """
+        check_is_fitted(self)
         rule: Any = self._rule
         by_domain = rule.distances(self.map_, *self._check_rows(X, domain))
         scores = -rule.combined(by_domain)

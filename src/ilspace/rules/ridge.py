@@ -154,27 +154,33 @@ class KernelExpansion:
         array of shape (n, n_classes)
             The larger, the more likely.
         """
-        xp, m = array_namespace(rows), self.landmarks.shape[0]
-        height = max(1, _TILE // m)
+        xp, n = array_namespace(rows), rows.shape[0]
+        height = max(1, _TILE // self.landmarks.shape[0])
         tiles = [
-            gaussian_kernel(rows[top : top + height, :], self.landmarks, self.bandwidth)
+            gaussian_kernel(rows[top : min(top + height, n), :], self.landmarks, self.bandwidth)
             @ self.coefficients
-            for top in range(0, max(rows.shape[0], 1), height)
+            for top in range(0, max(n, 1), height)
         ]
         return xp.concat(tiles, axis=0)
 
 
-_BOUNDED = Check("be at most 1e30 in size", lambda array: np.abs(array).max(initial=0) <= 1e30)
+_BOUNDED = Check(
+    "not be empty, be of 32 or 64 bits and at most 1e30 in size",
+    lambda array: array.size and array.dtype.itemsize >= 4 and np.abs(array).max() <= 1e30,
+)
 
 EXPANSION = Record(
     KernelExpansion,
     {
-        "landmarks": ArrayOf(("m", "q+p"), dtype="float", check=_BOUNDED),
-        "coefficients": ArrayOf(("m", "c"), dtype="float", check=_BOUNDED),
+        "landmarks": ArrayOf(("m", "q+p"), dtype="expansion", check=_BOUNDED),
+        "coefficients": ArrayOf(("m", "c"), dtype="expansion", check=_BOUNDED),
         "bandwidth": Value(float, check=POSITIVE),
     },
 )
-"""What a file holds of an expansion: over `m` landmarks, for `c` classes."""
+"""What a file holds of an expansion: over `m` landmarks, for `c` classes.
+
+It has a floating type of its own, as it is found in double precision for rows in single precision.
+"""
 
 
 class LaplacianRidge(Protocol):
