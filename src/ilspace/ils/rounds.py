@@ -173,7 +173,7 @@ def self_train(
         if ils is None:  # back to the known labels
             ils = fitted(free[:0], found.codes)
             ridge, found = predicted(plain, ils)
-        sharpness = fitting_sharpness(ridge, rows.codes, rows.weights, n_classes)
+        sharpness = fitting_sharpness(ridge, rows.codes, rows.weights, n_classes, found.margins)
     return SelfTrained(ils, plain, found.expansion, sharpness, tuple(rounds))
 
 
@@ -197,7 +197,7 @@ def train_rule(ils: ILSMap, domains: Domains, rng: np.random.Generator) -> SelfT
     rows, plain, n_classes = _TrainingRows(domains, rng), plain_map(domains), len(domains.classes)
     ridge = laplacian_ridge(rows.side_by_side(plain, ils), LANDMARKS, rng)
     found = selective_ridge(ridge, rows.codes, rows.weights, n_classes, n_steps=0)
-    sharpness = fitting_sharpness(ridge, rows.codes, rows.weights, n_classes)
+    sharpness = fitting_sharpness(ridge, rows.codes, rows.weights, n_classes, found.margins)
     return SelfTrained(ils, plain, found.expansion, sharpness, ())
 
 
@@ -256,9 +256,10 @@ class _TrainingRows:
     def relabelled(self, domains: Domains, selected: np.ndarray, codes: np.ndarray) -> Domains:
         """The domains with the predicted classes of selected rows as target labels."""
         n_source = sum(map(len, self.samples[:-1]))
-        labels = domains.target.codes.copy()
+        target: Any = domains.target
+        labels = target.codes.copy()
         labels[self.samples[-1][selected - n_source]] = codes[selected]
-        return replace(domains, target=replace(domains.target, codes=labels))
+        return replace(domains, target=replace(target, codes=labels))
 
 
 def _sample(n_rows: int, n_most: int, rng: np.random.Generator) -> np.ndarray:

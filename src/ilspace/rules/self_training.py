@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -167,7 +167,7 @@ def selective_ridge(
     """
     free = np.flatnonzero(codes < 0)
     n_steps = n_steps if len(free) else 0
-    labels, found = codes, None
+    labels, found = codes, cast(Any, None)
     for step in range(n_steps + 1):
         shares = equal_class_weights(labels, weights, n_classes)
         expansion, scores = ridge.fit(shares, class_targets(labels, n_classes))
@@ -184,12 +184,17 @@ def selective_ridge(
 
 
 def fitting_sharpness(
-    ridge: LaplacianRidge, codes: np.ndarray, weights: np.ndarray, n_classes: int
+    ridge: LaplacianRidge,
+    codes: np.ndarray,
+    weights: np.ndarray,
+    n_classes: int,
+    margins: np.ndarray,
 ) -> float:
     """Factor that makes the softmax of the scores calibrated probabilities.
 
     A third of the known classes are hidden, so that the rule treats these rows as it treats those
-    of the target: it predicts them, then learns from its predictions.
+    of the target: it predicts them, then learns from its predictions. Sure and unsure rows are
+    hidden alike, whatever the order of the rows.
 
     Parameters
     ----------
@@ -201,6 +206,8 @@ def fitting_sharpness(
         Weight of each row.
     n_classes : int
         Number of classes.
+    margins : ndarray of shape (n,)
+        How sure a rule is that was trained on all of them.
 
     Returns
     -------
@@ -209,10 +216,11 @@ def fitting_sharpness(
         domains: where it is large, the probabilities are too confident.
     """
     known = np.flatnonzero(codes >= 0)
-    known = known[np.argsort(codes[known], kind="stable")]
+    known = known[np.lexsort((margins[known], codes[known]))]
     counts = np.bincount(codes[known])
     ranks = np.arange(len(known)) - np.repeat(np.cumsum(counts) - counts, counts)
-    hidden = known[ranks % _HIDDEN == _HIDDEN - 1]  # none of a class that has one or two
+    # the second of each three, but none of a class that has one or two
+    hidden = known[(ranks % _HIDDEN == 1) & (np.repeat(counts, counts) >= _HIDDEN)]
     if len(hidden) == 0:
         return _SHARPNESS
     left = codes.copy()
