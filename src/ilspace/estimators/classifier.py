@@ -220,6 +220,14 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
             return self.classifier
         return "ridge" if is_self_trained else "nearest"
 
+    def _check_supported_in_pieces(self) -> None:
+        super()._check_supported_in_pieces()
+        if self._named_rule() == "ridge":
+            raise ValueError(
+                'partial_fit keeps labelled rows alone, but classifier="ridge" needs all rows at '
+                'once: use classifier="nearest" or "linear", or fit.'
+            )
+
     def _check_supported_on_workers(self) -> None:
         super()._check_supported_on_workers()
         if self.self_training not in ("auto", 0):

@@ -11,7 +11,7 @@ from sklearn.neighbors import kneighbors_graph
 
 from ilspace._typing import Array
 from ilspace.backend import array_namespace, cholesky_frame, identity, is_foreign, like, to_numpy
-from ilspace.storage.schema import POSITIVE, ArrayOf, Check, Record, Value
+from ilspace.storage.schema import ArrayOf, Check, Record, Value
 
 RIDGE = 0.1
 """Weight of the squared norm in the reproducing kernel Hilbert space."""
@@ -154,8 +154,8 @@ class KernelExpansion:
         array of shape (n, n_classes)
             The larger, the more likely.
         """
-        xp, n = array_namespace(rows), rows.shape[0]
-        height = max(1, _TILE // self.landmarks.shape[0])
+        xp, n, m = array_namespace(rows), rows.shape[0], self.landmarks.shape[0]
+        height = max(1, _TILE // m)
         tiles = [
             gaussian_kernel(rows[top : min(top + height, n), :], self.landmarks, self.bandwidth)
             @ self.coefficients
@@ -164,23 +164,22 @@ class KernelExpansion:
         return xp.concat(tiles, axis=0)
 
 
-_BOUNDED = Check(
-    "not be empty, be of 32 or 64 bits and at most 1e30 in size",
-    lambda array: array.size and array.dtype.itemsize >= 4 and np.abs(array).max() <= 1e30,
+_SOME_SMALL_ROWS = Check(
+    "be some rows, with entries of at most 2 in size",
+    lambda rows: len(rows) > 0 and np.abs(rows).max(initial=0) <= 2,
 )
+_BOUNDED = Check("be at most 1e30 in size", lambda array: np.abs(array).max(initial=0) <= 1e30)
+_WIDTH = Check("lie between 1e-30 and 1e30", lambda value: 1e-30 <= value <= 1e30)
 
 EXPANSION = Record(
     KernelExpansion,
     {
-        "landmarks": ArrayOf(("m", "q+p"), dtype="expansion", check=_BOUNDED),
-        "coefficients": ArrayOf(("m", "c"), dtype="expansion", check=_BOUNDED),
-        "bandwidth": Value(float, check=POSITIVE),
+        "landmarks": ArrayOf(("m", "q+p"), dtype="worked in", check=_SOME_SMALL_ROWS),
+        "coefficients": ArrayOf(("m", "c"), dtype="worked in", check=_BOUNDED),
+        "bandwidth": Value(float, check=_WIDTH),
     },
 )
-"""What a file holds of an expansion: over `m` landmarks, for `c` classes.
-
-It has a floating type of its own, as it is found in double precision for rows in single precision.
-"""
+"""What a file holds of an expansion: over `m` landmarks, of rows of length 1, for `c` classes."""
 
 
 class LaplacianRidge(Protocol):
@@ -346,7 +345,7 @@ def _times_laplacian(rows: Array, columns: Array) -> Array:
     """Product of the Laplacian of rows, which is found on the host, with a matrix."""
     laplacian = graph_laplacian(to_numpy(rows))
     if not is_foreign(columns):
-        return laplacian @ columns
+        return laplacian.astype(columns.dtype, copy=False) @ columns
     return like(laplacian.toarray(), columns) @ columns
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -167,7 +167,8 @@ def selective_ridge(
     """
     free = np.flatnonzero(codes < 0)
     n_steps = n_steps if len(free) else 0
-    labels, found = codes, cast(Any, None)
+    labels = codes
+    found: Any = None
     for step in range(n_steps + 1):
         shares = equal_class_weights(labels, weights, n_classes)
         expansion, scores = ridge.fit(shares, class_targets(labels, n_classes))
@@ -188,13 +189,12 @@ def fitting_sharpness(
     codes: np.ndarray,
     weights: np.ndarray,
     n_classes: int,
-    margins: np.ndarray,
+    margins: np.ndarray | None = None,
 ) -> float:
     """Factor that makes the softmax of the scores calibrated probabilities.
 
     A third of the known classes are hidden, so that the rule treats these rows as it treats those
-    of the target: it predicts them, then learns from its predictions. Sure and unsure rows are
-    hidden alike, whatever the order of the rows.
+    of the target: it predicts them, then learns from its predictions.
 
     Parameters
     ----------
@@ -206,8 +206,9 @@ def fitting_sharpness(
         Weight of each row.
     n_classes : int
         Number of classes.
-    margins : ndarray of shape (n,)
-        How sure a rule is that was trained on all of them.
+    margins : ndarray of shape (n,), optional
+        How sure a rule is that knows all classes: the least sure of each three rows of a class is
+        hidden, whatever their order. By default, the last of each three.
 
     Returns
     -------
@@ -216,11 +217,11 @@ def fitting_sharpness(
         domains: where it is large, the probabilities are too confident.
     """
     known = np.flatnonzero(codes >= 0)
-    known = known[np.lexsort((margins[known], codes[known]))]
+    sure = np.zeros(len(codes)) if margins is None else margins
+    known = known[np.lexsort((-sure[known], codes[known]))]
     counts = np.bincount(codes[known])
     ranks = np.arange(len(known)) - np.repeat(np.cumsum(counts) - counts, counts)
-    # the second of each three, but none of a class that has one or two
-    hidden = known[(ranks % _HIDDEN == 1) & (np.repeat(counts, counts) >= _HIDDEN)]
+    hidden = known[ranks % _HIDDEN == _HIDDEN - 1]  # none of a class that has one or two
     if len(hidden) == 0:
         return _SHARPNESS
     left = codes.copy()
