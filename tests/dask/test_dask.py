@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from shifted import shifted
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 
 from ilspace import ILSClassifier, ILSTransformer, ObjectiveSettings, load
@@ -49,7 +51,10 @@ def assert_same_fit(found: Any, expected: Any, atol: float = 1e-8):
     assert found.classes_.dtype == expected.classes_.dtype
     assert found._n_rows == expected._n_rows
     np.testing.assert_array_equal(found._class_counts, expected._class_counts)
-    kept, others_kept = (list(getattr(each, "_labelled", [])) for each in (found, expected))
+    if not hasattr(expected, "predict"):
+        return
+    assert found._rule.source_vote == expected._rule.source_vote
+    kept, others_kept = (each._rule.labelled for each in (found, expected))
     for (rows, codes), (others, other_codes) in zip(kept, others_kept, strict=True):
         np.testing.assert_allclose(rows, others, atol=10 * atol)
         np.testing.assert_array_equal(codes, other_codes)
@@ -87,7 +92,9 @@ def test_any_number_of_pieces_gives_the_same(piece, monkeypatch):
     X, Xt = DATA.X[:20], DATA.Xt[:15]
     y, yt = DATA.y[:20], few_labels()[:15]
     expected = ILSClassifier(2, self_training=0).fit(X, y, Xt, yt)
-    found = ILSClassifier(2, self_training=0).fit(da.from_array(X, chunks=6), y, da.from_array(Xt, chunks=4), yt)
+    found = ILSClassifier(2, self_training=0).fit(
+        da.from_array(X, chunks=6), y, da.from_array(Xt, chunks=4), yt
+    )
     assert_same_fit(found, expected)
 
 
@@ -113,9 +120,30 @@ def test_settings_mean_the_same(parameters):
     assert_same_fit(found, expected)
 
 
+def test_without_a_choice_there_are_no_rounds_and_the_nearest_row_decides():
+    expected = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, DATA.Xt)
+    source, target = da.from_array(DATA.X, chunks=40), da.from_array(DATA.Xt, chunks=30)
+    for X, Xt in ((source, target), (source, DATA.Xt), (DATA.X, target)):
+        found = ILSClassifier(3).fit(X, DATA.y, Xt)
+        assert found.rounds_ == ()
+        assert_same_fit(found, expected)
+
+
+def test_other_rules_on_the_labelled_rows():
+    given = da.from_array(DATA.X, chunks=40), DATA.y, da.from_array(DATA.Xt, chunks=30)
+    for rule in ("linear", GaussianNB()):
+        model = ILSClassifier(3, classifier=rule, self_training=0)
+        expected = clone(model).fit(DATA.X, DATA.y, DATA.Xt).predict_proba(DATA.Xt)
+        found = clone(model).fit(*given).predict_proba(given[2])
+        assert type(found) is da.Array
+        np.testing.assert_allclose(found.compute(), expected, atol=1e-6)
+
+
 def test_one_domain_alone():
     expected = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y)
-    assert_same_fit(ILSClassifier(3, self_training=0).fit(da.from_array(DATA.X, chunks=40), DATA.y), expected)
+    assert_same_fit(
+        ILSClassifier(3, self_training=0).fit(da.from_array(DATA.X, chunks=40), DATA.y), expected
+    )
 
 
 def test_one_row_of_one_class_and_rows_fewer_than_columns():
@@ -128,7 +156,9 @@ def test_one_row_of_one_class_and_rows_fewer_than_columns():
 def test_types_of_rows(dtype):
     X, Xt = (10 * DATA.X).astype(dtype), (10 * DATA.Xt).astype(dtype)
     expected = ILSClassifier(3, self_training=0).fit(X, DATA.y, Xt)
-    found = ILSClassifier(3, self_training=0).fit(da.from_array(X, chunks=40), DATA.y, da.from_array(Xt, chunks=30))
+    found = ILSClassifier(3, self_training=0).fit(
+        da.from_array(X, chunks=40), DATA.y, da.from_array(Xt, chunks=30)
+    )
     assert_same_fit(found, expected, atol=1e-8 if dtype is np.int64 else 1e-6)
     assert found.metric_.dtype == expected.metric_.dtype
     latent = found.transform(da.from_array(Xt, chunks=30))
@@ -199,7 +229,9 @@ def test_minus_one_is_a_class_where_another_mark_says_so_in_any_block():
     yt = np.array([each - 1 if i < 30 else None for i, each in enumerate(DATA.yt)], dtype=object)
     expected = ILSClassifier(3, self_training=0).fit(DATA.X, y, DATA.Xt, yt)
     Xt = da.from_array(DATA.Xt, chunks=10)
-    assert_same_fit(ILSClassifier(3, self_training=0).fit(DATA.X, y, Xt, da.from_array(yt, chunks=10)), expected)
+    assert_same_fit(
+        ILSClassifier(3, self_training=0).fit(DATA.X, y, Xt, da.from_array(yt, chunks=10)), expected
+    )
     with pytest.raises(ValueError, match="-1 is a source class"):
         ILSClassifier(3, self_training=0).fit(DATA.X, y, Xt, DATA.yt - 1)
 
@@ -221,7 +253,9 @@ def test_labels_in_dask_of_rows_in_memory():
     yt = np.array(few_labels())
     expected = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, DATA.Xt, yt)
     for y in (da.from_array(DATA.y, chunks=7), dd.from_pandas(pd.Series(DATA.y), npartitions=4)):
-        found = ILSClassifier(3, self_training=0).fit(DATA.X, y, DATA.Xt, da.from_array(yt, chunks=7))
+        found = ILSClassifier(3, self_training=0).fit(
+            DATA.X, y, DATA.Xt, da.from_array(yt, chunks=7)
+        )
         assert_same_fit(found, expected, atol=0)
 
 
@@ -349,8 +383,12 @@ def test_names_that_differ_between_the_domains():
 
 def test_pandas_types_of_columns():
     frame = pd.DataFrame(np.round(10 * DATA.Xt), columns=NAMES).astype("Int64")
-    found = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, dd.from_pandas(frame, npartitions=3))
-    assert_same_fit(found, ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, np.round(10 * DATA.Xt)))
+    found = ILSClassifier(3, self_training=0).fit(
+        DATA.X, DATA.y, dd.from_pandas(frame, npartitions=3)
+    )
+    assert_same_fit(
+        found, ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, np.round(10 * DATA.Xt))
+    )
 
 
 # -- laziness ------------------------------------------------------------------------------------
@@ -428,6 +466,8 @@ def test_what_is_learned_is_light_and_can_be_saved(tmp_path):
         ({"objective": ObjectiveSettings(pairs="sampled")}, {}, "pairs"),
         ({"init": "pls"}, {}, "init"),
         ({"solver": "adam"}, {}, "solver"),
+        ({"self_training": 2}, {}, "self_training=2 needs .*: use self_training=0"),
+        ({"classifier": "ridge"}, {}, 'classifier="ridge" needs .*: use classifier="nearest"'),
         ({}, {"sample_weight": np.ones(90)}, "sample_weight"),
         ({}, {"sample_domain": np.ones(90)}, "sample_domain"),
     ],
@@ -438,8 +478,8 @@ def test_what_needs_all_rows_in_one_place(parameters, keywords, name):
         raise AssertionError("a row was read before the refusal")
 
     X = da.from_array(DATA.X, chunks=40).map_blocks(block, dtype=float, meta=np.empty((0, 0)))
-    with pytest.raises(ValueError, match=f"stay where they are, but {name}.*: "):
-        ILSClassifier(3, self_training=0, **parameters).fit(X, DATA.y, **keywords)
+    with pytest.raises(ValueError, match=f"stay where they are, but {name}.*[:,] "):
+        ILSClassifier(3, **parameters).fit(X, DATA.y, **keywords)
 
 
 def broken(row, value):
@@ -468,7 +508,9 @@ def broken(row, value):
 def test_bad_input(X, y, message):
     rows = da.from_array(X, chunks=20)
     with pytest.raises(ValueError, match=message):
-        ILSClassifier(3, self_training=0).fit(rows, y if y is None else da.from_array(y, chunks=20), DATA.Xt)
+        ILSClassifier(3, self_training=0).fit(
+            rows, y if y is None else da.from_array(y, chunks=20), DATA.Xt
+        )
 
 
 def test_bad_targets():
@@ -483,7 +525,9 @@ def test_bad_targets():
     with pytest.raises(ValueError, match=r"numeric columns, but \['a'\]"):
         ILSClassifier(3, self_training=0).fit(X, DATA.y, text)
     with pytest.raises(ValueError, match=r"X must be dense .*: pass X\.toarray\(\)"):
-        ILSClassifier(3, self_training=0).fit(sparse.csr_array(DATA.X), DATA.y, da.from_array(DATA.Xt, chunks=40))
+        ILSClassifier(3, self_training=0).fit(
+            sparse.csr_array(DATA.X), DATA.y, da.from_array(DATA.Xt, chunks=40)
+        )
 
 
 def test_bad_rows_after_fit():
@@ -512,7 +556,9 @@ def test_methods_for_rows_in_memory(in_dask):
 def test_labels_of_two_kinds_in_any_block(chunk):
     labels = np.array(["cat", "dog"] * 20 + [1, 2] * 25, dtype=object)
     with pytest.raises(ValueError, match="some are int and others str: convert"):
-        ILSClassifier(2, self_training=0).fit(da.from_array(DATA.X, chunks=40), da.from_array(labels, chunks=chunk))
+        ILSClassifier(2, self_training=0).fit(
+            da.from_array(DATA.X, chunks=40), da.from_array(labels, chunks=chunk)
+        )
 
 
 def test_the_method_without_an_estimator():
