@@ -41,7 +41,7 @@ estimator = "TargetOnly"
 [[method]]
 name = "ILS"
 estimator = "ILSClassifier"
-parameters = { n_components = 5, max_iter = 2, tol = 1.0 }
+parameters = { n_components = 5, self_training = 0, max_iter = 2, tol = 1.0 }
 """
 needs_data = pytest.mark.usefixtures("ilspace_data")
 

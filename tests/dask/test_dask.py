@@ -11,7 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 from shifted import shifted
+from sklearn.base import clone
 from sklearn.exceptions import ConvergenceWarning, NotFittedError
+from sklearn.naive_bayes import GaussianNB
 from sklearn.preprocessing import StandardScaler
 
 from ilspace import ILSClassifier, ILSTransformer, ObjectiveSettings, load
@@ -49,7 +51,10 @@ def assert_same_fit(found: Any, expected: Any, atol: float = 1e-8):
     assert found.classes_.dtype == expected.classes_.dtype
     assert found._n_rows == expected._n_rows
     np.testing.assert_array_equal(found._class_counts, expected._class_counts)
-    kept, others_kept = (list(getattr(each, "_labelled", [])) for each in (found, expected))
+    if not hasattr(expected, "predict"):
+        return
+    assert found._rule.source_vote == expected._rule.source_vote
+    kept, others_kept = (each._rule.labelled for each in (found, expected))
     for (rows, codes), (others, other_codes) in zip(kept, others_kept, strict=True):
         np.testing.assert_allclose(rows, others, atol=10 * atol)
         np.testing.assert_array_equal(codes, other_codes)
@@ -113,6 +118,25 @@ def test_settings_mean_the_same(parameters):
     expected = make().fit(DATA.X, DATA.y, DATA.Xt, few_labels())
     found = make().fit(da.from_array(DATA.X, chunks=(40, 6)), DATA.y, DATA.Xt, few_labels())
     assert_same_fit(found, expected)
+
+
+def test_without_a_choice_there_are_no_rounds_and_the_nearest_row_decides():
+    expected = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, DATA.Xt)
+    source, target = da.from_array(DATA.X, chunks=40), da.from_array(DATA.Xt, chunks=30)
+    for X, Xt in ((source, target), (source, DATA.Xt), (DATA.X, target)):
+        found = ILSClassifier(3).fit(X, DATA.y, Xt)
+        assert found.rounds_ == ()
+        assert_same_fit(found, expected)
+
+
+def test_other_rules_on_the_labelled_rows():
+    given = da.from_array(DATA.X, chunks=40), DATA.y, da.from_array(DATA.Xt, chunks=30)
+    for rule in ("linear", GaussianNB()):
+        model = ILSClassifier(3, classifier=rule, self_training=0)
+        expected = clone(model).fit(DATA.X, DATA.y, DATA.Xt).predict_proba(DATA.Xt)
+        found = clone(model).fit(*given).predict_proba(given[2])
+        assert type(found) is da.Array
+        np.testing.assert_allclose(found.compute(), expected, atol=1e-6)
 
 
 def test_one_domain_alone():
@@ -442,6 +466,8 @@ def test_what_is_learned_is_light_and_can_be_saved(tmp_path):
         ({"objective": ObjectiveSettings(pairs="sampled")}, {}, "pairs"),
         ({"init": "pls"}, {}, "init"),
         ({"solver": "adam"}, {}, "solver"),
+        ({"self_training": 2}, {}, "self_training=2 needs .*: use self_training=0"),
+        ({"classifier": "ridge"}, {}, 'classifier="ridge" needs .*: use classifier="nearest"'),
         ({}, {"sample_weight": np.ones(90)}, "sample_weight"),
         ({}, {"sample_domain": np.ones(90)}, "sample_domain"),
     ],
@@ -452,8 +478,8 @@ def test_what_needs_all_rows_in_one_place(parameters, keywords, name):
         raise AssertionError("a row was read before the refusal")
 
     X = da.from_array(DATA.X, chunks=40).map_blocks(block, dtype=float, meta=np.empty((0, 0)))
-    with pytest.raises(ValueError, match=f"stay where they are, but {name}.*: "):
-        ILSClassifier(3, self_training=0, **parameters).fit(X, DATA.y, **keywords)
+    with pytest.raises(ValueError, match=f"stay where they are, but {name}.*[:,] "):
+        ILSClassifier(3, **parameters).fit(X, DATA.y, **keywords)
 
 
 def broken(row, value):

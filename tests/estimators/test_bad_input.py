@@ -160,7 +160,10 @@ ORTHONORMAL = np.eye(6)[:, :2]
         ({"init": (ORTHONORMAL,) * 3}, r"one array per domain, 2 here, but holds 3"),
         ({"init": np.ones((6, 2))}, "finite and of full column rank 2, but is not"),
         ({"init": np.full((6, 2), np.nan)}, "finite and of full column rank 2, but is not"),
-        ({"init": "class-means"}, "the target has no labels; pass yt or use another init"),
+        (
+            {"init": "class-means", "self_training": 0},  # else there are predicted ones
+            "the target has no labels; pass yt or use another init",
+        ),
         ({"init": "pca"}, "'init' parameter"),
         (
             {"objective": ObjectiveSettings(metric_init=np.eye(3))},
@@ -183,7 +186,13 @@ ORTHONORMAL = np.eye(6)[:, :2]
         ({"max_iter": -1}, "'max_iter' parameter"),
         ({"tol": -1}, "'tol' parameter"),
         ({"callback": 1}, "'callback' parameter"),
-        ({"source_vote": 2}, "'source_vote' parameter"),
+        ({"classifier": "forest"}, "'classifier' parameter.*'linear'"),
+        ({"classifier": None}, "'classifier' parameter"),
+        ({"classifier": object()}, "'classifier' parameter"),
+        ({"self_training": -1}, "'self_training' parameter"),
+        ({"self_training": 1.5}, "'self_training' parameter"),
+        ({"self_training": "twice"}, "'self_training' parameter"),
+        ({"self_training": None}, "'self_training' parameter"),
     ],
     ids=str,
 )
@@ -248,6 +257,7 @@ def test_before_fit(kind):
             lambda: estimator.predict(X),
             lambda: estimator.predict_proba(X),
             lambda: estimator.class_distances(X),
+            lambda: estimator.nearest(X),
             lambda: estimator.score(X, y),
         ]
     for call in calls:

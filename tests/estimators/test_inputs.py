@@ -348,8 +348,9 @@ def test_mixed_rows_are_the_two_domains_exactly():
     together.fit(rows, labels, sample_domain=domain)
     np.testing.assert_array_equal(together.predict_proba(Xt), apart.predict_proba(Xt))
     both = apart.predict_proba(rows, sample_domain=domain)
-    np.testing.assert_array_equal(both[: len(X)], apart.predict_proba(X, domain="source"))
-    np.testing.assert_array_equal(both[len(X) :], apart.predict_proba(Xt))
+    # but for the rounding of a product with more rows
+    by_domain = apart.predict_proba(X, domain="source"), apart.predict_proba(Xt)
+    np.testing.assert_allclose(both, np.concatenate(by_domain), rtol=1e-12)
     assert apart.score(rows, np.r_[y, yt], sample_domain=domain) == np.mean(
         apart.predict(rows, sample_domain=domain) == np.r_[y, yt]
     )

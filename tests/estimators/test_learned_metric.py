@@ -1,5 +1,6 @@
 """The learned metric under metric-learn's names, and the latent space it belongs to."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ def test_the_domains_are_centred_in_the_latent_space(fitted, domain):
 
 def test_the_rule_is_the_nearest_row_in_the_latent_space():
     few = np.array(DATA.marked(-1))
-    fitted = ILSClassifier().fit(X, y, Xt, few)
+    fitted = ILSClassifier(self_training=0).fit(X, y, Xt, few)
     latent = fitted.transform(Xt)
     known = np.concatenate([fitted.transform(X, "source"), latent[few >= 0]])
     labels = np.concatenate([y, few[few >= 0]])
@@ -83,7 +84,8 @@ def test_the_rule_is_the_nearest_row_in_the_latent_space():
 @pytest.mark.parametrize("source_vote", [0.0, 0.25, 1.0])
 def test_the_vote_weighs_the_domains(source_vote):
     few = np.where((np.arange(24) < 6) & (yt != 2), yt, -1)  # no label of class 2
-    fitted = ILSClassifier(source_vote=source_vote).fit(X, y, Xt, few)
+    fitted: Any = ILSClassifier(classifier="nearest").fit(X, y, Xt, few)
+    fitted._rule = replace(fitted._rule, source_vote=source_vote)
     latent, known = fitted.transform(Xt), fitted.transform(X, "source")
     for c in range(3):
         from_source = ((latent[:, None] - known[y == c]) ** 2).sum(axis=2).min(axis=1)
@@ -105,9 +107,9 @@ def test_pairs_of_a_model_with_feature_names():
 
 def test_kissme_of_duplicated_rows_begins_at_the_identity():
     rows, labels = np.repeat(DATA.X[:3], 2, axis=0), np.repeat(DATA.y[:3], 2)
-    fitted = ILSClassifier(objective=ObjectiveSettings(metric_init="kissme"), max_iter=0).fit(
-        rows, labels, DATA.Xt
-    )
+    objective = ObjectiveSettings(metric_init="kissme")
+    model = ILSTransformer(objective=objective, max_iter=0)
+    fitted = model.fit(rows, labels, DATA.Xt)
     np.testing.assert_array_equal(fitted.metric_, np.eye(len(fitted.metric_)))
 
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from scipy.spatial.distance import cdist
 
 from ilspace import ILSClassifier
-from ilspace.estimators import neighbors
+from ilspace.rules import neighbors
 from ilspace.rules.neighbors import class_distances
 
 

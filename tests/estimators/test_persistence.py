@@ -16,6 +16,7 @@ from scipy import sparse
 from shifted import shifted
 from sklearn.base import BaseEstimator, clone
 from sklearn.exceptions import NotFittedError
+from sklearn.naive_bayes import GaussianNB
 
 import ilspace
 from ilspace import ILSClassifier, ILSTransformer, ObjectiveSettings
@@ -45,6 +46,15 @@ SETTINGS = {
     "sparse": (sparse.csr_matrix(X), sparse.csr_matrix(Xt), None),
 }
 
+MODELS = {
+    "self-trained": ILSClassifier(2),
+    "nearest": ILSClassifier(2, self_training=0),
+    "nearest after rounds": ILSClassifier(2, classifier="nearest", self_training=1),
+    "linear": ILSClassifier(2, classifier="linear"),
+    "ridge": ILSClassifier(2, classifier="ridge", self_training=0),
+    "transformer": ILSTransformer(2),
+}
+
 
 def labelled(setting, classes):
     """Arguments of fit, with labels of another type."""
@@ -56,9 +66,9 @@ def labelled(setting, classes):
 
 def assert_alike(met, wanted, queries):
     """All that an estimator answers is equal, bit for bit."""
-    methods = ["transform", "predict", "predict_proba", "class_distances"]
+    methods = ("transform", "predict", "predict_proba", "class_distances")
     for domain, rows in queries.items():
-        for method in methods if hasattr(wanted, "predict") else methods[:1]:
+        for method in (each for each in methods if hasattr(wanted, each)):
             one, other = (getattr(each, method)(rows, domain) for each in (met, wanted))
             assert (one.dtype, one.shape) == (other.dtype, other.shape)
             assert one.tobytes() == other.tobytes()
@@ -80,15 +90,15 @@ def path(tmp_path):
 
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("setting", SETTINGS)
-@pytest.mark.parametrize("make", [ILSClassifier, ILSTransformer])
-def test_a_round_trip_is_exact(path, make, setting, dtype):
+@pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
+def test_a_round_trip_is_exact(path, model, setting, dtype):
     source, labels, target, marks = labelled(setting, CLASSES["text"])
     source = source.astype(dtype)
     target = None if target is None else target.astype(dtype)
-    model = make(2).fit(source, labels, target, marks)
+    model = clone(model).fit(source, labels, target, marks)
     model.save(path)
     loaded = ilspace.load(path)
-    assert type(loaded) is make
+    assert type(loaded) is type(model)
     assert_alike(loaded, model, {"source": source, "target": source if target is None else target})
 
 
@@ -122,7 +132,9 @@ def test_names_of_columns(path):
         },
         {"init": (np.eye(6)[:, :2], pd.DataFrame(np.eye(6)[:, 1:3]))},
         {"objective": ObjectiveSettings(step_weights=WEIGHTS)},
-        {"source_vote": np.float64(0.3), "n_components": np.int64(2)},
+        {"self_training": np.int64(1), "n_components": np.int64(2)},
+        {"self_training": 0},
+        {"classifier": "linear", "n_components": 2},
         {
             "objective": ObjectiveSettings(pairs="sampled", slack_weight=0.5),
             "random_state": 3,
@@ -136,9 +148,8 @@ def test_parameters_come_back_and_fit_the_same_again(path, parameters):
     model = ILSClassifier(**parameters).fit(source, y, target, SOME)
     model.save(path)
     loaded = ilspace.load(path)
-    for method in ("class_distances", "predict_proba"):
-        one, other = (getattr(each, method)(target) for each in (loaded, model))
-        assert one.tobytes() == other.tobytes()
+    one, other = (each.predict_proba(target) for each in (loaded, model))
+    assert one.tobytes() == other.tobytes()
     again = clone(loaded).fit(source, y, target, SOME)
     assert again.transform(target).tobytes() == model.transform(target).tobytes()
     assert len(loaded.solution_.point) == len(model.solution_.point)
@@ -165,6 +176,8 @@ def test_arrays_of_other_libraries_load_as_numpy(path, library):
     answer = loaded.transform(Xt)
     assert type(answer) is np.ndarray
     np.testing.assert_allclose(answer, np.asarray(model.transform(target)), rtol=1e-12)
+    chances = np.asarray(model.predict_proba(target))
+    np.testing.assert_allclose(loaded.predict_proba(Xt), chances, rtol=1e-12)
 
 
 def test_saving_what_was_loaded_gives_the_same_model(path):
@@ -188,10 +201,11 @@ def test_the_file_tells_two_fits_apart(path):
     assert first["rows"] == [30, 24]
     assert first["columns"] == [6, 6]
     assert first["labelled"] == [[10, 10, 10], [2, 2, 2]]
-    assert training(ILSTransformer(2).fit(X, y, Xt, SOME)) == first
     other = training(ILSClassifier(2).fit(X, y, Xt + 1e-9, SOME))
     assert other.pop("fingerprint") != first.pop("fingerprint")
     assert other == first
+    space = training(ILSClassifier(2, self_training=0).fit(X, y, Xt, SOME))
+    assert training(ILSTransformer(2).fit(X, y, Xt, SOME)) == space
 
 
 def test_another_process_predicts_the_same(path):
@@ -257,6 +271,17 @@ def test_a_missing_folder(path):
         ILSClassifier(2).fit(X, y, Xt).save(path / "model")
 
 
+def test_a_classifier_of_another_library_is_not_saved(path):
+    model = ILSClassifier(2, classifier=GaussianNB()).fit(X, y, Xt)
+    message = (
+        r"^Only models whose classifier is one of .*'ridge' can be saved, .* a GaussianNB: use"
+    )
+    with pytest.raises(TypeError, match=message) as caught:
+        model.save(path)
+    assert "\n" not in str(caught.value)
+    assert not path.exists()
+
+
 def test_a_subclass_is_not_taken_for_its_parent(path):
     class Mine(ILSClassifier):
         pass
@@ -308,14 +333,19 @@ def test_settings_are_no_model(path):
         ilspace.load(path)
 
 
-GOOD = ILSClassifier(2, objective=ObjectiveSettings()).fit(
-    *labelled("semi-supervised", CLASSES["text"])
-)
-STATE = state_of(GOOD)
+def good(**parameters):
+    """State of a good model."""
+    model = ILSClassifier(2, objective=ObjectiveSettings(), **parameters)
+    return state_of(model.fit(*labelled("semi-supervised", CLASSES["text"])))
+
+
+STATE = good(self_training=0)
 MAP = STATE["fitted"]["map_"]
+TRAINED, LINEAR = good(), good(classifier="linear", self_training=0)
+RULE = TRAINED["fitted"]["_rule"]
 
 
-def edited(place, value) -> Any:
+def edited(place, value, state=STATE) -> Any:
     """A copy of a good state with one entry changed."""
 
     def copy(node, keys):
@@ -326,7 +356,7 @@ def edited(place, value) -> Any:
             return [*node[:here], copy(node[here], keys[1:]), *node[here + 1 :]]
         return node | {keys[0]: copy(node[keys[0]], keys[1:])}
 
-    return copy(STATE, place.split("/"))
+    return copy(state, place.split("/"))
 
 
 BOTH = ("means", "maps", "scales", "projections")
@@ -359,24 +389,36 @@ ONE_DOMAIN = MAP | {name: MAP[name][:1] for name in BOTH}
         ("estimators/objective/parameters/slack_weight", 1.0),
         ("fitted", None),
         ("fitted", {}),
-        ("fitted/source_vote_", 2.0),
-        ("fitted/source_vote_", True),
-        ("fitted/source_vote_", "auto"),
-        ("fitted/source_vote_", float("nan")),
-        ("fitted/_labelled", []),
-        ("fitted/_labelled", {}),
-        ("fitted/_labelled/0", {"rows": np.zeros((30, 2))}),
-        ("fitted/_labelled/0/codes", np.full(30, 7)),
-        ("fitted/_labelled/0/codes", np.full(30, -1)),
-        ("fitted/_labelled/0/codes", np.full(30, 2**62)),
-        ("fitted/_labelled/0/codes", np.zeros(30, int)),
-        ("fitted/_labelled/0/codes", np.zeros(30)),
-        ("fitted/_labelled/0/codes", np.zeros(0, int)),
-        ("fitted/_labelled/0/rows", np.zeros((30, 3))),
-        ("fitted/_labelled/0/rows", np.zeros((29, 2))),
-        ("fitted/_labelled/0/rows", np.zeros((30, 2), np.float32)),
-        ("fitted/_labelled/0/rows", np.full((30, 2), np.nan)),
-        ("fitted/_labelled/0/rows", np.full((30, 2), 1e308)),
+        ("fitted/_rule/source_vote", 2.0),
+        ("fitted/_rule/source_vote", True),
+        ("fitted/_rule/source_vote", "auto"),
+        ("fitted/_rule/source_vote", float("nan")),
+        ("fitted/_rule/labelled", []),
+        ("fitted/_rule/labelled", {}),
+        ("fitted/_rule/labelled/0", {"rows": np.zeros((30, 2))}),
+        ("fitted/_rule/labelled/0/codes", np.full(30, 7)),
+        ("fitted/_rule/labelled/0/codes", np.full(30, -1)),
+        ("fitted/_rule/labelled/0/codes", np.full(30, 2**62)),
+        ("fitted/_rule/labelled/0/codes", np.zeros(30, int)),
+        ("fitted/_rule/labelled/0/codes", np.zeros(30)),
+        ("fitted/_rule/labelled/0/codes", np.zeros(0, int)),
+        ("fitted/_rule/labelled/0/rows", np.zeros((30, 3))),
+        ("fitted/_rule/labelled/0/rows", np.zeros((29, 2))),
+        ("fitted/_rule/labelled/0/rows", np.zeros((30, 2), np.float32)),
+        ("fitted/_rule/labelled/0/rows", np.full((30, 2), np.nan)),
+        ("fitted/_rule/labelled/0/rows", np.full((30, 2), 1e308)),
+        ("fitted/_rule", None),
+        ("fitted/_rule", {}),
+        ("fitted/_rule/kind", "ridge"),
+        ("fitted/_rule/kind", "forest"),
+        ("fitted/_rule/kind", 3),
+        ("fitted/_rule/kind", ["nearest"]),
+        ("fitted/_rule/n_classes", 2),
+        ("fitted/_rule/n_classes", True),
+        ("fitted/_rule/sharpness", 0.0),
+        ("fitted/_rule/sharpness", float("inf")),
+        ("fitted/rounds_", None),
+        ("fitted/rounds_", [3]),
         ("fitted/classes_", np.array(["a", "b"])),
         ("fitted/classes_", np.array(["a", "c", "b"])),
         ("fitted/classes_", np.array(["a", "b", "b"])),
@@ -438,8 +480,73 @@ def test_a_state_that_does_not_fit_together(place, value):
         assert "cannot be rebuilt" not in str(caught.value)
 
 
-def test_the_state_that_the_flaws_start_from_is_good():
-    assert_alike(estimator_of(STATE), estimator_of(edited("kind", "ILSClassifier")), {"source": X})
+WIDTH, N_LANDMARKS = RULE["expansion"]["landmarks"].shape[1], len(X) + len(Xt)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("_rule", STATE["fitted"]["_rule"] | {"kind": "ridge"}),
+        ("_rule/sharpness", -1.0),
+        ("_rule/plain", None),
+        ("_rule/plain/means", RULE["plain"]["means"][:1]),
+        ("_rule/plain/maps", RULE["plain"]["maps"] * 2),
+        ("_rule/plain/maps/1", np.zeros((5, 6))),
+        ("_rule/plain/maps/1", np.zeros((6, 5))),
+        ("_rule/plain/maps/1", np.zeros((6, 6), int)),
+        ("_rule/plain/maps/1", np.full((6, 6), 1e308)),
+        ("_rule/plain/maps", [np.zeros((6, 5))] * 2),
+        ("_rule/plain/means/0", np.full(6, np.nan)),
+        ("_rule/expansion", RULE["plain"]),
+        ("_rule/expansion/bandwidth", 0.0),
+        ("_rule/expansion/bandwidth", 1),
+        ("_rule/expansion/landmarks", np.zeros((N_LANDMARKS, WIDTH + 1))),
+        ("_rule/expansion/landmarks", np.zeros((N_LANDMARKS - 1, WIDTH))),
+        ("_rule/expansion/landmarks", np.zeros((N_LANDMARKS, WIDTH), np.float32)),
+        ("_rule/expansion/landmarks", np.full((N_LANDMARKS, WIDTH), 3.0)),
+        ("_rule/expansion/coefficients", np.zeros((N_LANDMARKS, 2))),
+        ("_rule/expansion/coefficients", np.full((N_LANDMARKS, 3), np.inf)),
+        ("_rule/expansion/coefficients", np.full((N_LANDMARKS, 3), -1e31)),
+        (
+            "_rule/expansion",
+            RULE["expansion"]
+            | {"landmarks": np.zeros((0, WIDTH)), "coefficients": np.zeros((0, 3))},
+        ),
+        ("rounds_/0/n_selected", 1.0),
+        ("rounds_/0/changed", 1.5),
+        ("rounds_/0/changed", float("nan")),
+        ("rounds_/0/status", "HAPPY"),
+        ("rounds_/0/kept", 1),
+    ],
+)
+def test_a_ridge_that_does_not_fit_together(place, value):
+    with pytest.raises(ModelFileError) as caught:
+        estimator_of(edited(f"fitted/{place}", value, TRAINED))
+    assert "\n" not in str(caught.value)
+    assert "cannot be rebuilt" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        ("weights", np.zeros((3, 3))),
+        ("weights", np.zeros((2, 2))),
+        ("weights", np.full((2, 3), np.nan)),
+        ("weights", np.full((2, 3), 1e300)),
+        ("intercept", np.zeros(2)),
+        ("intercept", 0.0),
+    ],
+)
+def test_a_linear_rule_that_does_not_fit_together(place, value):
+    with pytest.raises(ModelFileError, match=f"its _rule.{place} should") as caught:
+        estimator_of(edited(f"fitted/_rule/{place}", value, LINEAR))
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("state", [STATE, TRAINED, LINEAR], ids=["nearest", "ridge", "linear"])
+def test_the_state_that_the_flaws_start_from_is_good(state):
+    again = edited("kind", "ILSClassifier", state)
+    assert_alike(estimator_of(state), estimator_of(again), {"source": X})
 
 
 def test_domains_of_different_widths_do_not_share_their_columns():
@@ -472,16 +579,29 @@ def test_parts_that_agree_and_still_are_no_map(n, d, p, dtype, message):
 
 def test_rows_whose_distances_overflow_in_single_precision():
     single = X.astype(np.float32), y, Xt.astype(np.float32)
-    state = state_of(ILSClassifier(2).fit(*single))
-    state["fitted"]["_labelled"][0]["rows"] = np.full((30, 2), 1e30, np.float32)
+    state = state_of(ILSClassifier(2, self_training=0).fit(*single))
+    state["fitted"]["_rule"]["labelled"][0]["rows"] = np.full((30, 2), 1e30, np.float32)
     with pytest.raises(ModelFileError, match=r"rows should be small enough for squared distances"):
         estimator_of(state)
 
 
+@pytest.mark.parametrize("state", [STATE, TRAINED, LINEAR], ids=["nearest", "ridge", "linear"])
 @pytest.mark.parametrize("name", ["means", "maps"])
-def test_what_loads_does_not_overflow(name):
+def test_what_loads_does_not_overflow(name, state):
     """The largest numbers that are let through still give probabilities."""
-    model = estimator_of(edited(f"fitted/map_/{name}/1", np.full_like(MAP[name][1], 9e76)))
+    large = np.full_like(MAP[name][1], 9e76)
+    model = estimator_of(edited(f"fitted/map_/{name}/1", large, state))
+    assert np.isfinite(model.predict_proba(Xt)).all()
+
+
+@pytest.mark.parametrize(
+    ("place", "size"),
+    [("plain/maps/1", 9e76), ("expansion/coefficients", 1e30), ("expansion/landmarks", 2.0)],
+)
+def test_a_ridge_that_loads_does_not_overflow(place, size):
+    part, name, *at = place.split("/")
+    there = RULE[part][name][1] if at else RULE[part][name]
+    model = estimator_of(edited(f"fitted/_rule/{place}", np.full_like(there, size), TRAINED))
     assert np.isfinite(model.predict_proba(Xt)).all()
 
 
@@ -491,9 +611,9 @@ def test_an_entry_is_named_by_its_place():
     ):
         estimator_of(edited("fitted/map_/scales/1", -1.0))
     with pytest.raises(
-        ModelFileError, match=r"its _labelled\[0\]\.rows should have shape \(30, 2\)"
+        ModelFileError, match=r"its _rule\.labelled\[0\]\.rows should have shape \(30, 2\)"
     ):
-        estimator_of(edited("fitted/_labelled/0/rows", np.zeros((30, 3))))
+        estimator_of(edited("fitted/_rule/labelled/0/rows", np.zeros((30, 3))))
 
 
 def test_slacks_come_back(path):

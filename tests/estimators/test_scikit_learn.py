@@ -213,12 +213,15 @@ def test_set_output_pandas(kind):
 
 
 def _fits(weights, n_target_columns=6, labels=yt):
-    """Fit with weights, and on as many copies of the rows; predictions of both."""
+    """Fit with weights, and on as many copies of the rows; predictions of both.
+
+    Without self-training: a copy of a row is a neighbour of it, and a weight is none.
+    """
     target = Xt[:, :n_target_columns]
-    weighted = ILSClassifier().fit(X, y, target, labels, sample_weight=weights)
+    weighted = ILSClassifier(self_training=0).fit(X, y, target, labels, sample_weight=weights)
     both = np.concatenate([weights, np.ones(len(X) + len(Xt) - len(weights), dtype=int)])
     source_copies, target_copies = both[: len(X)], both[len(X) :]
-    repeated = ILSClassifier().fit(
+    repeated = ILSClassifier(self_training=0).fit(
         np.repeat(X, source_copies, axis=0),
         np.repeat(y, source_copies),
         np.repeat(target, target_copies, axis=0),

@@ -32,8 +32,8 @@ assert np.array_equal(pipeline.predict(Xt), direct.predict(Xt))
 assert np.array_equal(pipeline.predict_proba(Xt), direct.predict_proba(Xt))
 assert np.array_equal(pipeline.predict_proba(Xt, sample_domain=-2), direct.predict_proba(Xt))
 both = pipeline.predict_proba(rows, sample_domain=domain, allow_source=True)
-assert np.array_equal(both[: len(X)], direct.predict_proba(X, domain="source"))
-assert np.array_equal(both[len(X) :], direct.predict_proba(Xt))
+assert np.allclose(both[: len(X)], direct.predict_proba(X, domain="source"), rtol=1e-12, atol=0)
+assert np.allclose(both[len(X) :], direct.predict_proba(Xt), rtol=1e-12, atol=0)
 truth = np.concatenate([y, yt])
 assert pipeline.score(rows, truth, sample_domain=domain, allow_source=True) > chance + 0.4
 """
@@ -52,7 +52,8 @@ for last in (KNeighborsClassifier(1), LogisticRegression()):
     assert pipeline.score(Xt, yt) > chance + 0.4, last
     assert pipeline.score(Xt, yt, sample_domain=-2 * np.ones(len(Xt))) > chance + 0.4, last
     if isinstance(last, KNeighborsClassifier):
-        assert np.array_equal(pipeline.predict(Xt), direct.predict(Xt))
+        nearest = ILSClassifier(self_training=0).fit(X, y, Xt)
+        assert np.array_equal(pipeline.predict(Xt), nearest.predict(Xt))
 """
 
 _BEHIND_A_SCALER = """

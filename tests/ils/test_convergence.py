@@ -126,7 +126,7 @@ def test_every_solver_ends_below_the_start(solver, preset):
     ],
 )
 def test_every_start_runs(start, target_labels):
-    fitted = ILSClassifier(4, init=start).fit(X, y, Xt, target_labels)
+    fitted = ILSClassifier(4, self_training=0, init=start).fit(X, y, Xt, target_labels)
     decreases(fitted)
     assert fitted.score(Xt, yt) > 0.8
 
@@ -172,12 +172,11 @@ def test_a_given_start_spans_what_its_columns_span():
 @ignore_the_end
 @pytest.mark.parametrize("metric_start", ["identity", "kissme", np.diag([1.0, 2, 3, 4])])
 def test_every_metric_start_runs(metric_start):
-    fitted = ILSClassifier(4, objective=ObjectiveSettings(metric_init=metric_start)).fit(X, y, Xt)
+    objective = ObjectiveSettings(metric_init=metric_start)
+    fitted = ILSTransformer(4, objective=objective).fit(X, y, Xt)
     decreases(fitted)
     if not isinstance(metric_start, str):
-        begun = ILSClassifier(
-            4, objective=ObjectiveSettings(metric_init=metric_start), max_iter=0
-        ).fit(X, y, Xt)
+        begun = ILSTransformer(4, objective=objective, max_iter=0).fit(X, y, Xt)
         np.testing.assert_allclose(begun.metric_, metric_start, atol=1e-12)
 
 

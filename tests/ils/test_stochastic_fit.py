@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from scipy import sparse
 from shifted import shifted
+from sklearn.base import clone
 
 import ilspace
 from ilspace import ILSClassifier, ILSTransformer, ObjectiveSettings
@@ -41,8 +42,9 @@ def whole_objective(model, sample_weight=None):
 @pytest.mark.parametrize("n_labelled", [0, 12])
 def test_the_end_is_that_of_the_batch_solver(solver, batch_size, n_labelled):
     given = (DATA.X, DATA.y, DATA.Xt, DATA.marked(None, n_labelled) if n_labelled else None)
-    batch = ILSClassifier(4).fit(*given)
-    model = ILSClassifier(4, solver=solver, batch_size=batch_size, random_state=0).fit(*given)
+    batch = ILSClassifier(4, self_training=0).fit(*given)
+    model = clone(batch).set_params(solver=solver, batch_size=batch_size, random_state=0)
+    model.fit(*given)
     assert model.solution_.status is Status.SETTLED
     assert model.solution_.history[0].value == pytest.approx(batch.solution_.history[0].value)
     assert end(model) <= 1.01 * end(batch)

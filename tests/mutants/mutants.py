@@ -308,9 +308,9 @@ MUTANTS = (
     Mutant(
         "other-default-vote",
         "votes",
-        "estimators/classifier.py",
-        "None if self._shares_features else 0.3",
-        "None if self._shares_features else 0.7",
+        "estimators/rules.py",
+        "None if domains.shares_features else 0.3",
+        "None if domains.shares_features else 0.7",
         golden("different-widths"),
     ),
     Mutant(
@@ -341,7 +341,7 @@ MUTANTS = (
     Mutant(
         "narrow-range-of-exponents",
         "calibration",
-        "selection/calibration.py",
+        "rules/calibration.py",
         "_LARGEST = 4.0",
         "_LARGEST = 1.0",
         ("tests/selection/test_measures.py::test_calibration_undoes_an_exponent",),
@@ -357,7 +357,7 @@ MUTANTS = (
     Mutant(
         "uniform-row-counts-by-rows",
         "calibration",
-        "selection/calibration.py",
+        "rules/calibration.py",
         "n_uniform * scaled.mean()",
         "n_uniform * scaled.sum()",
         golden("table-of-wines"),
@@ -366,8 +366,8 @@ MUTANTS = (
         "exponent-of-learned-rows",
         "calibration",
         "tables/classifier.py",
-        "fitting_exponent(probabilities, codes[held], n_uniform=1)",
-        'fitting_exponent(fitted.nearest(rows[kept], "source")[1], codes[kept], n_uniform=1)',
+        "log_probabilities(probabilities), codes[held], n_uniform=1",
+        'log_probabilities(fitted.nearest(rows[kept], "source")[1]), codes[kept], n_uniform=1',
         golden("table-of-tumours"),
     ),
     # -- trust thresholds --------------------------------------------------------------------------

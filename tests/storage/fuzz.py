@@ -200,6 +200,8 @@ def use(model):
             probability = model.predict_proba(rows, domain)
             assert probability.shape == (4, len(model.classes_))
             assert not np.isnan(probability).any()
+        if hasattr(model, "nearest"):
+            assert not np.isnan(model.nearest(rows, domain)[2]).any()
     assert len(model.get_feature_names_out()) == model.n_components_
     repr(model)
 

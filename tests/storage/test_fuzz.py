@@ -24,13 +24,15 @@ def folder(tmp_path_factory):
     labels, some = np.array(["cat", "dog", "élan"])[y], DATA.marked(None)
     texts = [None if each is None else ["cat", "dog", "élan"][each] for each in some]
     single = X.astype(np.float32), y, Xt.astype(np.float32)
-    vote: Any = np.float32(0.5)
     start: Any = (np.eye(6)[:, :2], np.eye(6)[:, 1:3])
     models = {
-        "text": ILSClassifier(2).fit(X, labels, Xt, texts),
-        "widths": ILSClassifier(2).fit(X, y, Xt[:, :4], some),
-        "single": ILSClassifier(2, source_vote=vote).fit(*single, some),
+        "text": ILSClassifier(2, self_training=0).fit(X, labels, Xt, texts),
+        "widths": ILSClassifier(2, self_training=0).fit(X, y, Xt[:, :4], some),
+        "single": ILSClassifier(np.int64(2), self_training=0).fit(*single, some),
         "alone": ILSClassifier(2).fit(X, y > 1),
+        "ridge": ILSClassifier(2).fit(X, labels, Xt, texts),
+        "ridge of widths": ILSClassifier(2, self_training=1).fit(*single[:2], Xt[:, :4], some),
+        "linear": ILSClassifier(2, classifier="linear").fit(*single),
         "transformer": ILSTransformer(2, init=start).fit(X, y, Xt),
         "slacks": ILSTransformer.as_in_paper(2, tol=0.5, random_state=0).fit(X, y, Xt),
     }

@@ -58,7 +58,7 @@ def test_two_files(tmp_path, surf):
     rows_of = [
         preprocess(each.to_numpy(), "zscore-l2") for each in (source, target.drop(columns="image"))
     ]
-    alone = ILSClassifier().fit(rows_of[0], y, rows_of[1])
+    alone = ILSClassifier(self_training=0).fit(rows_of[0], y, rows_of[1])
     expected = alone.predict(rows_of[1])
     assert np.mean(labels_of(rows) == truth) == np.mean(expected == truth)
     assert (labels_of(rows) == expected).all()

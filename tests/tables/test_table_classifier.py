@@ -40,7 +40,7 @@ def fitted():
 
 def test_is_the_estimator_on_encoded_rows(fitted):
     rows, target = fitted.encode(X, "source"), fitted.encode(XT)
-    alone = ILSClassifier().fit(rows, Y, target)
+    alone = ILSClassifier(self_training=0).fit(rows, Y, target)
     np.testing.assert_array_equal(fitted.predict(XT), alone.predict(target))
     powers = alone.predict_proba(target) ** fitted.exponent_
     expected = powers / powers.sum(axis=1, keepdims=True)
@@ -75,7 +75,7 @@ def test_trust_comes_from_rows_that_were_held_out(many):
     assert len(held) == 60
     assert np.bincount(np.searchsorted(fitted.classes_, y[held])).tolist() == [20, 20, 20]
     rows, kept = fitted.encode(source, "source"), np.setdiff1d(np.arange(len(y)), held)
-    alone = ILSClassifier().fit(rows[kept], y[kept], fitted.encode(target))
+    alone = ILSClassifier(self_training=0).fit(rows[kept], y[kept], fitted.encode(target))
     label, probabilities, distance = alone.nearest(rows[held], "source")
     assert fitted.holdout_score_ == np.mean(label == y[held]) < 1
     codes = np.searchsorted(fitted.classes_, y[held])
@@ -197,6 +197,32 @@ def test_a_search_over_another_estimator_is_refused():
         TableClassifier(search).fit(X, Y, XT)
 
 
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        ILSClassifier(classifier="linear"),
+        ILSClassifier(classifier="ridge"),
+        ILSClassifier(classifier=NearestCentroid()),
+        LabelFreeSearch(ILSClassifier(classifier="linear"), {"n_components": [2, 3]}),
+        LabelFreeSearch(ILSClassifier(2), {"classifier": ["linear"]}, random_state=0),
+    ],
+    ids=["linear", "ridge", "own", "search", "searched"],
+)
+def test_a_rule_without_distances_is_refused(estimator):
+    with pytest.raises(ValueError, match='must be "nearest", but is .*depends on the distance'):
+        TableClassifier(estimator).fit(X, Y, XT)
+
+
+def test_rounds_of_self_training_are_for_those_who_ask():
+    model = TableClassifier(ILSClassifier(4, self_training=1)).fit(X, Y, XT)
+    assert len(model.estimator_.rounds_) == 1
+    assert model.estimator_.classifier == "nearest"
+    alone = ILSClassifier(4, classifier="nearest", self_training=1)
+    alone.fit(model.encode(X, "source"), Y, model.encode(XT))
+    np.testing.assert_array_equal(model.predict(XT), alone.predict(model.encode(XT)))
+    assert TableClassifier(ILSClassifier(4)).fit(X, Y, XT).estimator_.rounds_ == ()
+
+
 @pytest.mark.filterwarnings("ignore:self.within_class_std_dev_ has")
 @pytest.mark.parametrize("are_shared", [True, False])
 def test_without_adaptation_the_nearest_class_mean_decides(are_shared):
@@ -304,8 +330,9 @@ def test_a_true_answer_stops_a_fit():
 
 def test_labelled_target_rows_help_without_being_asked():
     model = TableClassifier().fit(X, Y, XT, SOME)
-    alone = ILSClassifier().fit(model.encode(X, "source"), Y, model.encode(XT), SOME)
-    np.testing.assert_array_equal(model.predict(XT), alone.predict(model.encode(XT)))
+    target = model.encode(XT)
+    alone = ILSClassifier(self_training=0).fit(model.encode(X, "source"), Y, target, SOME)
+    np.testing.assert_array_equal(model.predict(XT), alone.predict(target))
     assert not np.array_equal(model.transform(XT), TableClassifier().fit(X, Y, XT).transform(XT))
 
 

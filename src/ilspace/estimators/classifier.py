@@ -223,6 +223,14 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
             return self.classifier
         return "ridge" if is_self_trained else "nearest"
 
+    def _check_supported_in_pieces(self) -> None:
+        super()._check_supported_in_pieces()
+        if self._named_rule() == "ridge":
+            raise ValueError(
+                'partial_fit keeps labelled rows alone, but classifier="ridge" needs all rows at '
+                'once: use classifier="nearest" or "linear", or fit.'
+            )
+
     def _check_supported_on_workers(self) -> None:
         super()._check_supported_on_workers()
         if self.self_training not in ("auto", 0):
@@ -313,6 +321,7 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         distance : ndarray of shape (n,)
             To the nearest labelled row of any class and domain in the latent space, not squared.
         """
+        check_is_fitted(self)
         rule: Any = self._rule
         by_domain = rule.distances(self.map_, *self._check_rows(X, domain))
         scores = -rule.combined(by_domain)

@@ -362,6 +362,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
             X=X,
             Xt=Xt,
         )
+        self._check_supported_in_pieces()
         before = self.__dict__.copy()
         try:
             self._update((X, y, Xt, yt), classes, sample_weight)
@@ -398,6 +399,9 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         names = ("n_components", "objective", "init", "solver", "batch_size", "max_iter", "tol")
         chosen = {name: getattr(self, name) for name in (*names, "verbose", "callback")}
         return chosen | {"name": type(self).__name__}
+
+    def _check_supported_in_pieces(self) -> None:
+        """Refuse settings that need all rows at once."""
 
     def _check_supported_on_workers(self) -> None:
         """Refuse settings that need all rows in one place."""

@@ -177,7 +177,7 @@ def self_train(
         if ils is None:  # back to the known labels
             ils = fitted(free[:0], found.codes)
             ridge, found = predicted(plain, ils)
-        sharpness = fitting_sharpness(ridge, rows.codes, rows.weights, n_classes)
+        sharpness = fitting_sharpness(ridge, rows.codes, rows.weights, n_classes, found.margins)
     return SelfTrained(ils, plain, found.expansion, sharpness, tuple(rounds))
 
 
@@ -201,7 +201,7 @@ def train_rule(ils: ILSMap, domains: Domains, rng: np.random.Generator) -> SelfT
     rows, plain, n_classes = _TrainingRows(domains, rng), plain_map(domains), len(domains.classes)
     ridge = laplacian_ridge(rows.side_by_side(plain, ils), LANDMARKS, rng)
     found = selective_ridge(ridge, rows.codes, rows.weights, n_classes, n_steps=0)
-    sharpness = fitting_sharpness(ridge, rows.codes, rows.weights, n_classes)
+    sharpness = fitting_sharpness(ridge, rows.codes, rows.weights, n_classes, found.margins)
     return SelfTrained(ils, plain, found.expansion, sharpness, ())
 
 

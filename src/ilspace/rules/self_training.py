@@ -185,7 +185,11 @@ def selective_ridge(
 
 
 def fitting_sharpness(
-    ridge: LaplacianRidge, codes: np.ndarray, weights: np.ndarray, n_classes: int
+    ridge: LaplacianRidge,
+    codes: np.ndarray,
+    weights: np.ndarray,
+    n_classes: int,
+    margins: np.ndarray | None = None,
 ) -> float:
     """Factor that makes the softmax of the scores calibrated probabilities.
 
@@ -202,6 +206,9 @@ def fitting_sharpness(
         Weight of each row.
     n_classes : int
         Number of classes.
+    margins : ndarray of shape (n,), optional
+        How sure a rule is that knows all classes: the least sure of each three rows of a class is
+        hidden, whatever their order. By default, the last of each three.
 
     Returns
     -------
@@ -210,7 +217,8 @@ def fitting_sharpness(
         domains: where it is large, the probabilities are too confident.
     """
     known = np.flatnonzero(codes >= 0)
-    known = known[np.argsort(codes[known], kind="stable")]
+    sure = np.zeros(len(codes)) if margins is None else margins
+    known = known[np.lexsort((-sure[known], codes[known]))]
     counts = np.bincount(codes[known])
     ranks = np.arange(len(known)) - np.repeat(np.cumsum(counts) - counts, counts)
     hidden = known[ranks % _HIDDEN == _HIDDEN - 1]  # none of a class that has one or two

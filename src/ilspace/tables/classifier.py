@@ -257,6 +257,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             search = clone(chosen).set_params(estimator=_nearest(chosen.estimator))
             self.search_ = _within_ranks(search, rows, target_rows).fit(rows, y, target_rows, yt)
             chosen = self.search_.best_estimator_
+            _check_rule(chosen)  # it may have been searched over
         else:
             chosen = _nearest(chosen)
         self._hold_out(chosen, rows, y, target_rows, yt)
@@ -535,12 +536,17 @@ def _within_ranks(search: LabelFreeSearch, *domains: np.ndarray) -> LabelFreeSea
 
 def _nearest(estimator: ILSClassifier) -> ILSClassifier:
     """An estimator whose rule is the nearest labelled row: its distance says what to trust."""
+    _check_rule(estimator)
+    rounds = estimator.self_training
+    rounds = 0 if isinstance(rounds, str) else rounds
+    return clone(estimator).set_params(classifier="nearest", self_training=rounds)
+
+
+def _check_rule(estimator: ILSClassifier) -> None:
+    """Refuse a rule that has no distances."""
     rule = estimator.classifier
     if not isinstance(rule, str) or rule not in ("auto", "nearest"):
         raise ValueError(
             f'The classifier of an estimator of tables must be "nearest", but is {rule!r}: what is '
             "trusted depends on the distance to the nearest labelled row."
         )
-    rounds = estimator.self_training
-    rounds = 0 if isinstance(rounds, str) else rounds
-    return clone(estimator).set_params(classifier="nearest", self_training=rounds)
