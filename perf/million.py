@@ -66,13 +66,13 @@ def main() -> None:
     X, y = made_up(n, d, device=options.device, target=False)
     Xt, yt = made_up(n, d, device=options.device, target=True)
     few = slice(0, min(options.subsample, n))
-    ILSClassifier(5).fit(X[:500], y[:500], Xt[:500])  # kernels are compiled now
+    ILSClassifier(5, self_training=0).fit(X[:500], y[:500], Xt[:500])  # kernels are compiled now
     for name, rows, solver in (
         ("everything", slice(0, n), options.solver),
         (f"{few.stop:,} source rows", few, "conjugate-gradient"),
         (f"{few.stop:,} source rows", few, options.solver),
     ):
-        model = ILSClassifier(solver=solver, random_state=0)
+        model = ILSClassifier(solver=solver, random_state=0, self_training=0)
         seconds, _ = timed(lambda: model.fit(X[rows], y[rows], Xt), options.device)  # noqa: B023
         right, labelling = accuracy(model, Xt, yt)
         print(

@@ -1,6 +1,7 @@
 """Default parameters reach the paper's accuracy, and keep it when the optimizer goes on."""
 
 import warnings
+from itertools import islice
 
 import numpy as np
 import pytest
@@ -25,11 +26,11 @@ pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("ilspace_data")]
         ("l1-zscore", "semi-supervised", 56.0),
     ],
 )
-def test_defaults_over_twelve_transfers(preprocessing, setting, wanted):
+def test_the_rule_of_the_paper_over_twelve_transfers(preprocessing, setting, wanted):
     scores = []
     for given, hidden in surf_trials(preprocessing, setting):
-        early = ILSClassifier().fit(*given)
-        late = ILSClassifier(tol=0, max_iter=5 * early.n_iter_)
+        early = ILSClassifier(self_training=0).fit(*given)
+        late = ILSClassifier(self_training=0, tol=0, max_iter=5 * early.n_iter_)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", ConvergenceWarning)  # it is told not to stop
             late.fit(*given)
@@ -41,16 +42,35 @@ def test_defaults_over_twelve_transfers(preprocessing, setting, wanted):
     assert abs(five_times_longer - accuracy) <= 1.0
 
 
+# of each transfer the first trial; over all 20 they have 52, 64, 50 and 61
+@pytest.mark.parametrize(
+    ("preprocessing", "setting", "wanted"),
+    [
+        ("sqrt-zscore-l2", "unsupervised", 51.0),
+        ("sqrt-zscore-l2", "semi-supervised", 62.5),
+        ("l1-zscore", "unsupervised", 48.5),
+        ("l1-zscore", "semi-supervised", 59.5),
+    ],
+)
+def test_defaults_over_twelve_transfers(preprocessing, setting, wanted):
+    trials = islice(surf_trials(preprocessing, setting), None, None, N_TRIALS)
+    scores = [100 * ILSClassifier().fit(*given).score(*hidden) for given, hidden in trials]
+    assert len(scores) == 12
+    print(f"{preprocessing} {setting}, self-training: {np.mean(scores):.2f}")
+    assert np.mean(scores) >= wanted
+
+
 def one_nn(Xt, yt):
     """1-NN that sees the labelled target rows only."""
     labelled = np.array([label is not None for label in yt])
     return KNeighborsClassifier(1).fit(Xt[labelled], yt[labelled].astype(int))
 
 
-def gain(trials):
+def gain(trials, rounds):
     """Points that ILS has more than 1-NN on the labelled target rows, mean over the trials."""
+    ils = ILSClassifier(self_training=rounds)
     scores = [
-        (100 * ILSClassifier().fit(*given).score(*hidden), 100 * one_nn(*given[2:]).score(*hidden))
+        (100 * ils.fit(*given).score(*hidden), 100 * one_nn(*given[2:]).score(*hidden))
         for given, hidden in trials
     ]
     ils, target_only = np.mean(scores, axis=0)
@@ -58,17 +78,20 @@ def gain(trials):
     return ils - target_only
 
 
+@pytest.mark.parametrize(("rounds", "n_splits"), [(0, 20), (2, 4)])
 @pytest.mark.parametrize("preprocessing", ["none", "l2", "sqrt-zscore-l2"])
 @pytest.mark.parametrize("target", ["W", "D"])
-def test_images_of_other_columns_do_no_harm(target, preprocessing):
+def test_images_of_other_columns_do_no_harm(target, preprocessing, rounds, n_splits):
     surf, decaf6 = domains("surf", "sqrt-zscore-l2"), domains("decaf6", preprocessing)
     assert (surf["A"][0].shape[1], decaf6[target][0].shape[1]) == (800, 4096)
-    splits = hoffman_splits("A", target)
-    assert gain(trial(surf["A"], decaf6[target], split) for split in splits) >= 0
+    splits = hoffman_splits("A", target)[:n_splits]
+    trials = (trial(surf["A"], decaf6[target], split) for split in splits)
+    assert gain(trials, rounds) >= 0
 
 
+@pytest.mark.parametrize("rounds", [0, 2])
 @pytest.mark.parametrize("n_labels", [3, 10])
-def test_digits_of_other_columns_do_no_harm(n_labels):
+def test_digits_of_other_columns_do_no_harm(n_labels, rounds):
     digits, mnist = sorted(load_digit_pair(pool=False), key=lambda domain: domain.X.shape[1])
     assert (mnist.X.shape[1], digits.X.shape[1]) == (784, 64)
 
@@ -84,4 +107,4 @@ def test_digits_of_other_columns_do_no_harm(n_labels):
             given = (mnist.X[source], mnist.y[source], digits.X[rows])
             yield (*given, hide(digits.y, labelled, rest)), (digits.X[rest], digits.y[rest])
 
-    assert gain(trials()) >= 0
+    assert gain(trials(), rounds) >= 0

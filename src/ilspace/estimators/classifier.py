@@ -37,7 +37,11 @@ def _is_nearest(model: ILSClassifier) -> bool:
 
 def _has_probabilities(model: ILSClassifier) -> bool:
     """Tell whether the rule, fitted or not, has probabilities."""
-    return isinstance(model.classifier, str) or hasattr(model.classifier, "predict_proba")
+    rule = getattr(model, "_rule", None)
+    if isinstance(rule, OwnRule):
+        return hasattr(rule.classifier, "predict_proba")
+    is_named = isinstance(model.classifier, str)
+    return rule is not None or is_named or hasattr(model.classifier, "predict_proba")
 
 
 @loadable
