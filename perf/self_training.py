@@ -1,4 +1,4 @@
-"""Time and memory of self-training as the target grows: python perf/self_training.py [--device cuda].
+"""Time and memory of self-training as the target grows.
 
 Each size runs in a process of its own, so that its peak of memory is its own.
 """

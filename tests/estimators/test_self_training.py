@@ -16,6 +16,7 @@ import ilspace
 from ilspace import ILSClassifier
 from ilspace.estimators.persistence import estimator_of, state_of
 from ilspace.ils import rounds
+from ilspace.rules import ridge
 from ilspace.storage import ModelFileError
 
 DATA = shifted(1, n=45, nt=40)
@@ -241,7 +242,7 @@ def test_known_labels_of_the_target_stay_in_the_space(monkeypatch):
 
 @pytest.mark.parametrize("n_rounds", [0, 2])
 def test_the_rule_holds_no_more_rows_than_allowed(monkeypatch, n_rounds):
-    assert rounds.LANDMARKS == 2000
+    assert rounds.LANDMARKS * ridge.EXACT == 2500
     monkeypatch.setattr(rounds, "LANDMARKS", 30)
     model = ILSClassifier(3, classifier="ridge", self_training=n_rounds, random_state=0)
     expansion: Any = getattr(model.fit(X, y, Xt)._rule, "expansion")  # noqa: B009
@@ -254,7 +255,7 @@ def test_the_rule_holds_no_more_rows_than_allowed(monkeypatch, n_rounds):
 
 def test_the_file_holds_rows_and_is_as_large_as_they_are(tmp_path, monkeypatch):
     sizes = []
-    for n_most in (20, 80):
+    for n_most in (10, 30):
         monkeypatch.setattr(rounds, "LANDMARKS", n_most)
         model = ILSClassifier(3, random_state=0).fit(X, y, Xt)
         model.save(tmp_path / "model")
@@ -269,8 +270,8 @@ def test_the_file_holds_rows_and_is_as_large_as_they_are(tmp_path, monkeypatch):
         # each landmark is one of the rows
         gaps = np.abs(rule.expansion.landmarks[:, None] - both[None]).max(axis=2)
         assert gaps.min(axis=1).max() < 1e-12
-    # 60 rows more of 9 columns and 3 classes
-    assert 60 * 12 * 8 <= sizes[1] - sizes[0] <= 60 * 12 * 8 + 200
+    # 20 rows more of 9 columns and 3 classes
+    assert 20 * 12 * 8 <= sizes[1] - sizes[0] <= 20 * 12 * 8 + 200
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

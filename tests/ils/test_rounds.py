@@ -416,7 +416,7 @@ def test_a_few_are_selected_however_many_labels_are_known(spied, monkeypatch):
 
 @pytest.mark.parametrize("limit", ["TRAINING_ROWS", "LANDMARKS", "PAIR_ROWS"])
 def test_samples_are_those_of_the_random_state(monkeypatch, limit):
-    monkeypatch.setattr(rounds, limit, 60)
+    monkeypatch.setattr(rounds, limit, 30 if limit == "LANDMARKS" else 60)
     if limit == "PAIR_ROWS":
         monkeypatch.setattr(rounds, "PAIR_ROWS", 50)
 

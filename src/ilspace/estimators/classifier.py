@@ -113,9 +113,9 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
     rule, a selected one half as much as one. `sample_weight` multiplies these weights. Classes
     weigh the same.
 
-    A model with the rule ``"ridge"`` holds up to 2,000 rows of both domains in its two spaces, of
-    200 columns at most, and so does the file that :meth:`save` writes: 3.4 MB for ten classes,
-    besides the maps.
+    A model with the rule ``"ridge"`` holds up to 2,500 rows of both domains in its two spaces, of
+    200 columns at most, and so does the file that :meth:`save` writes: 4.2 MB for ten classes,
+    besides the maps. Of more rows it holds 1,000.
 
     Examples
     --------

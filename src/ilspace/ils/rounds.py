@@ -36,8 +36,8 @@ LABEL_WEIGHT, SELECTED_WEIGHT = 3.0, 0.5
 TRAINING_ROWS = 10_000
 """Most rows that the rule is trained on."""
 
-LANDMARKS = 2_000
-"""Most rows in the rule's expansion; up to so many training rows it is exact."""
+LANDMARKS = 1_000
+"""Rows in the expansion of a rule that has more than 2,500 training rows; else it has them all."""
 
 FEW_ROWS = 1_500
 """Up to so many training rows one thread is faster than two."""

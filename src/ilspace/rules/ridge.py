@@ -25,6 +25,9 @@ N_NEIGHBORS = 10
 OFFSET = 0.05
 """Constant of the kernel, which stands for an intercept."""
 
+EXACT = 2.5
+"""Up to so many times as many rows as landmarks the exact regression is the cheaper one."""
+
 _TILE = 2**22
 """Most entries of a kernel matrix computed at once for rows outside a fit."""
 
@@ -339,7 +342,8 @@ def laplacian_ridge(
     rows : array of shape (n, q)
         The rows.
     n_landmarks : int
-        Most rows for which the regression is exact; beyond, so many landmarks are drawn.
+        Number of landmarks that are drawn, unless there are at most 2.5 times as many rows: then
+        the regression is exact.
     rng : Generator
         Draws the landmarks.
     smoothness : float, default=0.5
@@ -351,7 +355,7 @@ def laplacian_ridge(
         To be fitted with any weights and targets.
     """
     n = rows.shape[0]
-    if n <= n_landmarks:
+    if n <= EXACT * n_landmarks:
         return DenseRidge(rows, smoothness=smoothness)
     landmarks = np.sort(rng.choice(n, n_landmarks, replace=False))
     return LandmarkRidge(rows, landmarks, smoothness=smoothness)
