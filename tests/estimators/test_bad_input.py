@@ -188,7 +188,7 @@ ORTHONORMAL = np.eye(6)[:, :2]
         ({"callback": 1}, "'callback' parameter"),
         ({"classifier": "forest"}, "'classifier' parameter.*'linear'"),
         ({"classifier": None}, "'classifier' parameter"),
-        ({"classifier": object()}, "'classifier' parameter"),
+        ({"classifier": 3.5}, "'classifier' parameter"),
         ({"self_training": -1}, "'self_training' parameter"),
         ({"self_training": 1.5}, "'self_training' parameter"),
         ({"self_training": "twice"}, "'self_training' parameter"),

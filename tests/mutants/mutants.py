@@ -616,7 +616,7 @@ MUTANTS = (
         "landmarks-without-smoothness",
         "self-training",
         "rules/ridge.py",
-        "RIDGE * (SMOOTHNESS * roughness + identity(len(landmarks), rows))",
+        "RIDGE * (smoothness * roughness + identity(len(landmarks), rows))",
         "RIDGE * identity(len(landmarks), rows)",
         ("tests/rules/test_ridge.py::test_with_all_rows_as_landmarks_it_is_exact",),
     ),
