@@ -57,7 +57,7 @@ print(f"stopped because:         {ils.solution_.status.value}, {ils.n_iter_} ite
 # ---------------
 #
 # `predict_proba` ranks the rows by how sure the rule is. If one labels only the surest ones, fewer
-# of them are wrong. The probabilities are not calibrated, so read them as a ranking.
+# of them are wrong. The probabilities are calibrated on the source, so read them as a ranking.
 
 probabilities = ils.predict_proba(target[new])
 right = ils.classes_[probabilities.argmax(axis=1)] == digits.y[new]

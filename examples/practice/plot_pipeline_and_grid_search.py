@@ -54,7 +54,7 @@ folds = [
 # *all* rows, such as `StandardScaler`, would mix the domains here: scale each domain before
 # they are put together. Once `objective` is passed, its parameters have nested names too.
 
-ils = ILSClassifier(objective=ObjectiveSettings())
+ils = ILSClassifier(objective=ObjectiveSettings(), self_training=0)
 pipeline = Pipeline([("unit", Normalizer()), ("ils", ils)])
 weights = [1.0, 20.0]
 grid = {"ils__n_components": [2, 5, 10, 20, 30], "ils__objective__metric_weight": weights}

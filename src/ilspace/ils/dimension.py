@@ -24,7 +24,7 @@ def dimension(domains: Domains) -> int | None:
     Parameters
     ----------
     domains : Domains
-        Checked input, in memory, with a target.
+        Checked input, in memory.
 
     Returns
     -------
@@ -33,7 +33,7 @@ def dimension(domains: Domains) -> int | None:
         columns and the target has more informative axes than 30: then their number, at most 100
         and less than the number of rows of any source.
     """
-    if not domains.shares_features:
+    if not domains.shares_features or domains.target is None:
         return None
     n_most = min(MOST_COMPONENTS, *(source.n_rows - 1 for source in domains.sources))
     found = min(n_informative_axes(domains.target), n_most)
