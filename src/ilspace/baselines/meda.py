@@ -122,10 +122,9 @@ class MEDA(ScoringBaseline):
     these labels are learned in turn, from the labels of the nearest rows on. Labelled target rows
     are rows of A like those of the source.
 
-    Use it where the domains share their columns and rows of a class are neighbours; of the methods
-    with pseudo-labels here it is the most accurate on Office+Caltech10. Costs a factorisation,
-    :math:`O(n^3)`, once, and :math:`O(n^2C)` per round; memory for a few matrices of
-    :math:`n \times n`.
+    Use it where the domains share their columns and rows of a class are neighbours. Costs a
+    factorisation, :math:`O(n^3)`, once, and :math:`O(n^2C)` per round; memory for a few matrices
+    of :math:`n \times n`.
 
     The constants are the authors' for Office+Caltech10, as is the factor C of :math:`M_0`. In the
     graph a row is no neighbour of itself.

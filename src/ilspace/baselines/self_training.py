@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import clone
 
-from ilspace.backend import on_host
+from ilspace.backend import as_generator, on_host
 from ilspace.baselines._base import ScoringBaseline
 from ilspace.domains import Domain, Domains
 from ilspace.ils.map import to_latent
@@ -35,13 +35,15 @@ class SelfTraining(ScoringBaseline):
         labels alone.
     smoothness : float, default=0.5
         Weight of the graph Laplacian, by which the rule varies little between neighbours.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Draws the landmarks of the rule where there are more than 2,500 rows.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes.
     adapter_ : estimator or None
-        The fitted adapter.
+        The fitted adapter; its classes are positions in `classes_`.
     expansion_ : KernelExpansion
         The rule, on rows of length 1.
 
@@ -66,10 +68,11 @@ class SelfTraining(ScoringBaseline):
     adapter_: Any
     expansion_: KernelExpansion
 
-    def __init__(self, adapter=None, *, n_steps=3, smoothness=0.5):
+    def __init__(self, adapter=None, *, n_steps=3, smoothness=0.5, random_state=None):
         self.adapter = adapter
         self.n_steps = n_steps
         self.smoothness = smoothness
+        self.random_state = random_state
 
     def _adapt(self, source: Domain, target: Domain) -> None:
         alone = source is target
@@ -79,6 +82,12 @@ class SelfTraining(ScoringBaseline):
             )
             self.adapter_, self._plain = None, plain_map(domains)
         else:
+            if not self._shares_features and source.n_features == target.n_features:
+                raise ValueError(
+                    "SelfTraining hands columns to its adapter without their names, so domains of "
+                    "as many columns must have the same ones, but these have others: leave the "
+                    "adapter out."
+                )
             given = () if alone else (target.X, target.codes)
             self.adapter_ = clone(self.adapter).fit(source.X, source.codes, *given)
         parts = [(source, True)] if alone else [(source, True), (target, False)]
@@ -90,7 +99,7 @@ class SelfTraining(ScoringBaseline):
         ridge = laplacian_ridge(
             np.concatenate(rows),
             LANDMARKS,
-            np.random.default_rng(0),
+            as_generator(self.random_state),
             smoothness=self.smoothness,
         )
         found = selective_ridge(

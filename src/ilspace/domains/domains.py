@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -46,16 +46,30 @@ class Domain(DomainSize):
         Weight of each row, all positive; None where they are equal.
     feature_names : ndarray of shape (d,) or None
         Names of the columns, where they have names.
-    spaces : dict
-        What :meth:`space` has found, which does not depend on the labels: a copy with other ones,
-        by :func:`dataclasses.replace`, shares it.
     """
 
     X: Array
     codes: np.ndarray
     weights: np.ndarray | None = None
     feature_names: np.ndarray | None = None
-    spaces: dict[tuple, RowSpace] = field(default_factory=dict, repr=False, compare=False)
+    _whole: list[RowSpace] = field(default_factory=list, init=False, repr=False, compare=False)
+
+    def with_codes(self, codes: np.ndarray) -> Domain:
+        """The same rows with other labels.
+
+        Parameters
+        ----------
+        codes : ndarray of shape (n,)
+            Class of each row, -1 where it has no label.
+
+        Returns
+        -------
+        Domain
+            It shares what :meth:`space` has found, which does not depend on the labels.
+        """
+        other = replace(self, codes=codes)
+        object.__setattr__(other, "_whole", self._whole)
+        return other
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -132,13 +146,13 @@ class Domain(DomainSize):
         is_tall = n >= d and self.n_labelled > 0
         reduce = reduce and not (on_target_axes and is_tall)
         leading = on_target_axes and self.n_labelled == 0
-        whole = n < d and reduce and not leading  # all axes, however many are asked for
-        key = (None if whole else n_axes, reduce, leading)
-        if key not in self.spaces:
-            self.spaces[key] = row_space(
-                self.working_rows, self.weights, n_axes=n_axes, reduce=reduce, leading=leading
-            )
-        return self.spaces[key]
+        given = {"n_axes": n_axes, "reduce": reduce, "leading": leading}
+        if n >= d or not reduce or leading:
+            return row_space(self.working_rows, self.weights, **given)
+        # all axes, however many are asked for, and costly: kept for copies with other labels
+        if not self._whole:
+            self._whole.append(row_space(self.working_rows, self.weights, **given))
+        return self._whole[0]
 
     def coordinates(self, space: RowSpace) -> Array:
         """Coordinates of the labelled rows.

@@ -29,9 +29,13 @@ _RULES = ("auto", *RULES)
 
 
 def _is_nearest(model: ILSClassifier) -> bool:
-    """Tell whether the rule, fitted or not, is that of the nearest labelled row."""
-    return isinstance(getattr(model, "_rule", None), NearestRule) or (
-        not hasattr(model, "_rule") and model._named_rule() == "nearest"
+    """Check that the rule, fitted or not, is that of the nearest labelled row."""
+    rule = getattr(model, "_rule", None)
+    if isinstance(rule, NearestRule) or (rule is None and model._named_rule() == "nearest"):
+        return True
+    raise AttributeError(
+        'Distances to labelled rows are those of the rule "nearest", but this model has another '
+        'one: use classifier="nearest".'
     )
 
 
@@ -52,7 +56,8 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
     predictions of each class join the labels from which the next space is learned, more of them
     and chosen anew in each round. The rule is a kernel ridge regression that varies little between
     neighbours and, in the same manner, learns from its own surest predictions; it sees each row in
-    the latent space and, side by side, on the first 100 principal axes of both domains.
+    the latent space and, side by side, on the first 100 principal axes of both domains (for domains
+    of different columns, on 20 axes of the target with which the labelled class means agree).
 
     Parameters
     ----------
@@ -79,7 +84,7 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         ``"alternating"``, ``"projected-gradient"``, ``"sgd"`` or ``"adam"``; the last two are
         stochastic, for many labelled rows. In a round the selected rows are labelled rows like
         others; of a batch solver, which compares all pairs, they are a sample where there would
-        be more than 5,000.
+        be more than 5,000 labelled rows in all, of 1,000 at least.
     batch_size : int, default=512
         Labelled rows per mini-batch of ``"sgd"`` and ``"adam"``.
     max_iter : int, default=200
@@ -110,12 +115,13 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
     Notes
     -----
     Known labels stay as they are; a labelled target row weighs as much as three source rows in the
-    rule, a selected one half as much as one. `sample_weight` multiplies these weights. Classes
-    weigh the same.
+    rule, a selected one half as much as one. `sample_weight` multiplies these weights; the graph
+    of neighbours and the bandwidth do not depend on it. Classes weigh the same. A first round that
+    is undone is followed by a fit with the given labels alone, to which `solution_` then belongs.
 
-    A model with the rule ``"ridge"`` holds up to 2,500 rows of both domains in its two spaces, of
-    200 columns at most, and so does the file that :meth:`save` writes: 4.2 MB for ten classes,
-    besides the maps. Of more rows it holds 1,000.
+    A model with the rule ``"ridge"`` holds up to 2,500 rows of both domains in its two spaces, by
+    default of 200 columns at most, and so does the file that :meth:`save` writes: 4.2 MB for ten
+    classes, besides the maps. Of more rows it holds 1,000.
 
     Examples
     --------
@@ -277,10 +283,11 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         r"""Probabilities of the classes.
 
         Of the rule ``"ridge"``: the softmax of its scores, scaled to the least log-loss on rows
-        whose given labels were hidden from it, so that they are calibrated where the domains do not
-        differ, and too sure where they do. Of the rule ``"nearest"``: the loss models the odds
-        that two rows at squared distance d are of one class as :math:`e^{-\beta(d - 1)}`; these
-        odds, for the nearest row of each class, are normalised, and not calibrated.
+        whose given labels were hidden from it. They are too confident where the domains differ,
+        and rows that the fit never saw get less confident ones than they could. Of the rule
+        ``"nearest"``: the loss models the odds that two rows at squared distance d are of one class
+        as :math:`e^{-\beta(d - 1)}`; these odds, for the nearest row of each class, are normalised,
+        and not calibrated.
 
         Parameters
         ----------

@@ -298,8 +298,8 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         given ``domain="source"``; and an `Xt` as long as X is cut into folds like X.
         """
         # a fit that fails half-way must not leave a model made of two
-        self.__dict__.pop("solution_", None)
-        self.__dict__.pop("_online", None)
+        for name in ("solution_", "_online", "_rule"):
+            self.__dict__.pop(name, None)
         if is_dask(X) or is_dask(Xt):
             self._check_supported_on_workers()  # before a pass over the rows
         domains = self._check_domains(

@@ -177,7 +177,7 @@ def self_train(
         if ils is None:  # back to the known labels
             ils = fitted(free[:0], found.codes)
             ridge, found = predicted(plain, ils)
-        sharpness = fitting_sharpness(ridge, rows.codes, rows.weights, n_classes, found.margins)
+        sharpness = rows.sharpness(ridge, found, n_classes)
     return SelfTrained(ils, plain, found.expansion, sharpness, tuple(rounds))
 
 
@@ -201,7 +201,7 @@ def train_rule(ils: ILSMap, domains: Domains, rng: np.random.Generator) -> SelfT
     rows, plain, n_classes = _TrainingRows(domains, rng), plain_map(domains), len(domains.classes)
     ridge = laplacian_ridge(rows.side_by_side(plain, ils), LANDMARKS, rng)
     found = selective_ridge(ridge, rows.codes, rows.weights, n_classes, n_steps=0)
-    sharpness = fitting_sharpness(ridge, rows.codes, rows.weights, n_classes, found.margins)
+    sharpness = rows.sharpness(ridge, found, n_classes, n_steps=0)
     return SelfTrained(ils, plain, found.expansion, sharpness, ())
 
 
@@ -244,11 +244,18 @@ class _TrainingRows:
             n_target = max(TRAINING_ROWS // 2, TRAINING_ROWS - sum(sizes))
             self.samples.append(_sample_of_target(domains.target.codes, n_target, rng))
         chosen = list(zip(domains.all, self.samples, strict=True))
-        self.rows = [take_rows(domain.working_rows, sample) for domain, sample in chosen]
+        self.rows = [
+            Domain(take_rows(domain.X, sample), domain.codes[sample]).working_rows
+            for domain, sample in chosen
+        ]
         self.codes = np.concatenate([domain.codes[sample] for domain, sample in chosen])
-        self.weights = np.concatenate(
-            [_row_weights(domain, domain is domains.target)[sample] for domain, sample in chosen]
-        )
+        own = np.concatenate([_own_weights(domain)[sample] for domain, sample in chosen])
+        of_target = np.arange(len(own)) >= len(own) - len(self.samples[-1])
+        if domains.target is None:
+            of_target[:] = False
+        self.selected_weights = SELECTED_WEIGHT * own
+        self.weights = np.where(of_target, LABEL_WEIGHT * own, own)
+        self.weights[self.codes < 0] = self.selected_weights[self.codes < 0]
         self.free = np.flatnonzero(self.codes < 0)
 
     def side_by_side(self, *spaces: PlainMap | ILSMap) -> Array:
@@ -260,13 +267,27 @@ class _TrainingRows:
         xp = array_namespace(blocks[0][0])
         return xp.concat([xp.concat(each, axis=1) for each in blocks], axis=0)
 
+    def sharpness(
+        self, ridge: LaplacianRidge, found: Prediction, n_classes: int, **options: int
+    ) -> float:
+        """Factor of the scores whose softmax are probabilities."""
+        return fitting_sharpness(
+            ridge,
+            self.codes,
+            self.weights,
+            n_classes,
+            margins=found.margins,
+            selected_weights=self.selected_weights,
+            **options,
+        )
+
     def relabelled(self, domains: Domains, selected: np.ndarray, codes: np.ndarray) -> Domains:
         """The domains with the predicted classes of selected rows as target labels."""
         n_source = sum(map(len, self.samples[:-1]))
         target: Any = domains.target
         labels = target.codes.copy()
         labels[self.samples[-1][selected - n_source]] = codes[selected]
-        return replace(domains, target=replace(target, codes=labels))
+        return replace(domains, target=target.with_codes(labels))
 
 
 def _sample(n_rows: int, n_most: int, rng: np.random.Generator) -> np.ndarray:
@@ -295,12 +316,8 @@ def _sample_of_target(codes: np.ndarray, n_most: int, rng: np.random.Generator) 
     return np.sort(np.concatenate([labelled, free]))
 
 
-def _row_weights(domain: Domain, is_target: bool) -> np.ndarray:
-    """Weights of the rows of a domain in the rule."""
-    own = np.ones(domain.n_rows) if domain.weights is None else domain.weights
-    if not is_target:
-        return own
-    return own * np.where(domain.codes >= 0, LABEL_WEIGHT, SELECTED_WEIGHT)
+def _own_weights(domain: Domain) -> np.ndarray:
+    return np.ones(domain.n_rows) if domain.weights is None else domain.weights
 
 
 def _at_most(n_most: int, selected: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -376,4 +377,7 @@ def _solved(system: Array, right: Array) -> Array:
     """Solution of a system of linear equations, whose matrix is overwritten."""
     if is_foreign(system):
         return array_namespace(system).linalg.solve(system, right)
-    return linalg.solve(system, right, overwrite_a=True, check_finite=False)
+    with warnings.catch_warnings():
+        # weights of very different sizes: small ones then count for little, as they should
+        warnings.simplefilter("ignore", linalg.LinAlgWarning)
+        return linalg.solve(system, right, overwrite_a=True, check_finite=False)

@@ -174,7 +174,7 @@ def selective_ridge(
         expansion, scores = ridge.fit(shares, class_targets(labels, n_classes))
         new = Prediction(expansion, codes.copy(), to_numpy(scores))
         new.codes[free] = new.scores[free].argmax(axis=1)
-        if found and empties_a_class(found.codes[free], new.codes[free], n_classes):
+        if found is not None and empties_a_class(found.codes[free], new.codes[free], n_classes):
             break
         found = new
         if step < n_steps:
@@ -189,11 +189,14 @@ def fitting_sharpness(
     codes: np.ndarray,
     weights: np.ndarray,
     n_classes: int,
+    *,
     margins: np.ndarray | None = None,
+    selected_weights: np.ndarray | None = None,
+    n_steps: int = N_STEPS,
 ) -> float:
-    """Factor that makes the softmax of the scores calibrated probabilities.
+    """Factor of the scores whose softmax fits labels that the rule has not seen.
 
-    A third of the known classes are hidden, so that the rule treats these rows as it treats those
+    A third of the known labels are hidden, so that the rule treats these rows as it treats those
     of the target: it predicts them, then learns from its predictions.
 
     Parameters
@@ -209,12 +212,17 @@ def fitting_sharpness(
     margins : ndarray of shape (n,), optional
         How sure a rule is that knows all classes: the least sure of each three rows of a class is
         hidden, whatever their order. By default, the last of each three.
+    selected_weights : ndarray of shape (n,), optional
+        Weight of each row, were its class predicted; `weights` by default.
+    n_steps : int, default=3
+        Number of steps of :func:`selective_ridge`.
 
     Returns
     -------
     float
-        That of least log-loss on the hidden rows. They know nothing of a shift between the
-        domains: where it is large, the probabilities are too confident.
+        That of least log-loss on the hidden rows. These know nothing of a shift between the
+        domains, and are rows that the rule learned from: where the domains differ probabilities are
+        too confident, and for rows that it never saw they are less confident than they could be.
     """
     known = np.flatnonzero(codes >= 0)
     sure = np.zeros(len(codes)) if margins is None else margins
@@ -224,7 +232,9 @@ def fitting_sharpness(
     hidden = known[ranks % _HIDDEN == _HIDDEN - 1]  # none of a class that has one or two
     if len(hidden) == 0:
         return _SHARPNESS
-    left = codes.copy()
+    left, weights = codes.copy(), weights.copy()
     left[hidden] = -1
-    found = selective_ridge(ridge, left, weights, n_classes, n_steps=1)
+    if selected_weights is not None:
+        weights[hidden] = selected_weights[hidden]
+    found = selective_ridge(ridge, left, weights, n_classes, n_steps=n_steps)
     return fitting_exponent(found.scores[hidden], codes[hidden], n_uniform=1.0)
