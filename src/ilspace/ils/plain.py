@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ilspace._typing import Array
 from ilspace.domains import Domains
 from ilspace.ils.init import FILLING_AXES, DomainView, initial_projections, source_gain
@@ -77,4 +79,6 @@ def plain_map(domains: Domains) -> PlainMap:
         pairs = zip(views[:-1], maps[:-1], strict=True)
         gains = [source_gain(view, views[-1], (each, maps[-1])) for view, each in pairs]
         maps = tuple(gain * each for gain, each in zip([*gains, 1.0], maps, strict=True))
+    # rows by rows, as a file gives them back: products round alike
+    maps = tuple(np.ascontiguousarray(m) if isinstance(m, np.ndarray) else m for m in maps)
     return PlainMap(tuple(space.mean for space in spaces), maps)

@@ -380,4 +380,5 @@ def _solved(system: Array, right: Array) -> Array:
     with warnings.catch_warnings():
         # weights of very different sizes: small ones then count for little, as they should
         warnings.simplefilter("ignore", linalg.LinAlgWarning)
-        return linalg.solve(system, right, overwrite_a=True, check_finite=False)
+        found = linalg.solve(system, right, overwrite_a=True, check_finite=False)
+    return np.ascontiguousarray(found)  # as a file gives it back: products round alike
