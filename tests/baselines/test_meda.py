@@ -9,7 +9,8 @@ from sklearn.decomposition import PCA
 
 from ilspace.baselines import GFK, MEDA
 from ilspace.baselines._pseudo_labels import mean_discrepancies
-from ilspace.baselines.meda import aligned_ridge, cosine_laplacian
+from ilspace.baselines.meda import aligned_ridge
+from ilspace.rules.ridge import graph_laplacian
 
 X, y, Xt, yt = shifted()
 N, NT = len(X), len(Xt)
@@ -101,14 +102,14 @@ def test_rows_never_seen_are_scored_by_what_the_subspaces_hold_of_them():
 
 def test_laplacian_is_that_of_loops_and_positive():
     rows = manifold_features(3)
-    found = cosine_laplacian(rows, 4).toarray()
+    found = graph_laplacian(rows, 4).toarray()
     np.testing.assert_allclose(found, naive_laplacian(rows, 4), atol=1e-10)
     assert np.linalg.eigvalsh(found).min() > -1e-12
 
 
 def test_opposite_rows_are_no_neighbours():
     rows = np.array([[1.0, 0.0], [-1.0, 0.0]])
-    found = cosine_laplacian(rows, 10).toarray()
+    found = graph_laplacian(rows, 10).toarray()
     assert np.isfinite(found).all()
     assert found[0, 1] == found[1, 0] == 0
 
@@ -120,7 +121,7 @@ def test_without_weights_it_is_kernel_ridge():
     solve = aligned_ridge(
         kernel,
         targets,
-        cosine_laplacian(rows / np.linalg.norm(rows, axis=1, keepdims=True), 3),
+        graph_laplacian(rows / np.linalg.norm(rows, axis=1, keepdims=True), 3),
         discrepancy_weight=0.0,
         manifold_weight=0.0,
         regularization=0.5,

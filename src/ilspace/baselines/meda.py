@@ -6,10 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from scipy import linalg, sparse
-from scipy.sparse import csgraph
+from scipy import linalg
 from sklearn.metrics.pairwise import rbf_kernel
-from sklearn.neighbors import kneighbors_graph
 from sklearn.preprocessing import normalize
 
 from ilspace.baselines._base import ScoringBaseline
@@ -24,32 +22,7 @@ from ilspace.baselines._subspaces import principal_subspace
 from ilspace.baselines.gfk import geodesic_flow_factor, principal_vectors
 from ilspace.domains import Domain
 from ilspace.ils.map import to_latent
-
-
-def cosine_laplacian(rows: np.ndarray, n_neighbors: int) -> Any:
-    r"""Normalised Laplacian of the graph of nearest neighbours.
-
-    .. math:: L = I - D^{-1/2}WD^{-1/2}, \qquad W_{ij} = \max(\cos(x_i, x_j), 0)
-
-    where one of the two rows is among the nearest of the other, and 0 elsewhere; D holds the sums
-    of the rows of W.
-
-    Parameters
-    ----------
-    rows : ndarray of shape (n, d)
-        Rows of unit length.
-    n_neighbors : int
-        Neighbours of a row, itself not counted; at most ``n - 1`` are taken.
-
-    Returns
-    -------
-    sparse matrix of shape (n, n)
-        Symmetric positive semi-definite.
-    """
-    n_neighbors = min(n_neighbors, len(rows) - 1)
-    graph = sparse.csr_array(kneighbors_graph(rows, n_neighbors, mode="distance"))
-    graph.data = np.maximum(1 - graph.data**2 / 2, 0.0)  # the cosine, of unit rows
-    return csgraph.laplacian(graph.maximum(graph.T), normed=True)
+from ilspace.rules.ridge import graph_laplacian
 
 
 def aligned_ridge(
@@ -224,7 +197,7 @@ class MEDA(ScoringBaseline):
         solve = aligned_ridge(
             kernel,
             (labels[:, None] == np.arange(n_classes)).astype(float),
-            cosine_laplacian(self.features_, self.n_neighbors),
+            graph_laplacian(self.features_, self.n_neighbors),
             discrepancy_weight=self.discrepancy_weight,
             manifold_weight=self.manifold_weight,
             regularization=self.regularization,

@@ -16,6 +16,7 @@ from ilspace.baselines._base import ScoringBaseline, contrast, dense_rows
 from ilspace.baselines._constraints import POSITIVE
 from ilspace.baselines._subspaces import principal_subspace
 from ilspace.domains import Domain
+from ilspace.rules.self_training import surest
 
 _MAX_KMEANS_ITER = 100
 
@@ -212,11 +213,8 @@ def surest_of_each_class(probabilities: np.ndarray, share: float) -> np.ndarray:
         The predicted class, -1 for rows that are not among the surest.
     """
     predicted, sureness = probabilities.argmax(axis=1), probabilities.max(axis=1)
-    codes = np.full(len(predicted), -1)
-    for code in np.unique(predicted):
-        rows = np.flatnonzero(predicted == code)
-        order = np.argsort(-sureness[rows], kind="stable")
-        codes[rows[order[: int(np.ceil(share * len(rows)))]]] = code
+    codes, chosen = np.full(len(predicted), -1), surest(sureness, predicted, share)
+    codes[chosen] = predicted[chosen]
     return codes
 
 

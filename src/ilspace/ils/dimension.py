@@ -56,7 +56,7 @@ def n_informative_axes(domain: Domain) -> int:
     Returns
     -------
     int
-        Their number. For each domain of Office+Caltech10: 17 to 74 of SURF features, 31 to 127 of
+        Their number. For each domain of Office+Caltech10: 15 to 74 of SURF features, 31 to 127 of
         deep ones.
     """
     n_rows = min(domain.n_rows, _ROWS, max(_ENTRIES // domain.n_features, 2))

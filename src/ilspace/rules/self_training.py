@@ -64,12 +64,17 @@ def surest(margins: np.ndarray, codes: np.ndarray, share: float) -> np.ndarray:
     ndarray of int
         The selected rows, in ascending order.
     """
-    order = np.lexsort((-margins, codes))
-    counts = np.bincount(codes)
-    ranks = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
     # rounding must not turn a share of 1/3 of 9 rows into 4
-    chosen = ranks < np.ceil(share * counts[codes[order]] * (1 - 1e-12))
-    return np.sort(order[chosen])
+    n_chosen = np.ceil(share * np.bincount(codes)[codes] * (1 - 1e-12))
+    return np.flatnonzero(_ranks(margins, codes) < n_chosen)
+
+
+def _ranks(margins: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Rank of each row in its class, from 0 for the surest."""
+    order, counts = np.lexsort((-margins, codes)), np.bincount(codes)
+    ranks = np.empty(len(codes), dtype=np.int64)
+    ranks[order] = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return ranks
 
 
 def empties_a_class(before: np.ndarray, after: np.ndarray, n_classes: int) -> bool:
@@ -226,9 +231,7 @@ def fitting_sharpness(
     """
     known = np.flatnonzero(codes >= 0)
     sure = np.zeros(len(codes)) if margins is None else margins
-    known = known[np.lexsort((-sure[known], codes[known]))]
-    counts = np.bincount(codes[known])
-    ranks = np.arange(len(known)) - np.repeat(np.cumsum(counts) - counts, counts)
+    ranks = _ranks(sure[known], codes[known])
     hidden = known[ranks % _HIDDEN == _HIDDEN - 1]  # none of a class that has one or two
     if len(hidden) == 0:
         return _SHARPNESS
