@@ -69,6 +69,26 @@ def test_a_number_by_its_name(results):
 
 
 @needs_stores
+def test_columns_are_counted(results):
+    table = results.table("surf-unsupervised")
+    rows = [row for row in table.blocks[0].rows if row.selection == FIXED]
+    firsts = {
+        row.method: int(results.text(f"surf-unsupervised/l1-zscore/{row.method}/firsts"))
+        for row in rows
+    }
+    assert sum(firsts.values()) == len(table.transfers)  # no two share a place here
+    ours = next(row for row in rows if row.method == "ILS")
+    lost = [
+        transfer
+        for j, transfer in enumerate(table.transfers)
+        if any(row.paper is not None and row.paper[j] >= ours.mean[j] for row in rows)
+    ]
+    said = results.text("surf-unsupervised/l1-zscore/ILS/above paper")
+    assert int(said) == len(table.transfers) - len(lost)
+    assert results.text("deep-unsupervised/l2-zscore-l2/ILS/above paper") == "–"
+
+
+@needs_stores
 @pytest.mark.parametrize(
     "name",
     [
@@ -103,7 +123,13 @@ def means(results, experiment: str) -> list[dict[str, float]]:
 @needs_stores
 @pytest.mark.parametrize(
     "experiment",
-    ["surf-unsupervised", "surf-semisupervised", "deep-unsupervised", "deep-semisupervised"],
+    [
+        "surf-unsupervised",
+        "surf-semisupervised",
+        "deep-unsupervised",
+        "deep-semisupervised",
+        "surf-full-source",
+    ],
 )
 def test_ils_has_the_best_mean(results, experiment):
     for found in means(results, experiment):

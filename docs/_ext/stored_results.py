@@ -76,7 +76,9 @@ class StoredResults:
             ``experiment/preprocessing/method/quantity``. The method is a row of the table, the
             words ``best other``, or two of these with a minus sign between spaces. The quantity is
             ``mean`` (over the transfers), ``paper`` (the paper's mean), ``p``, ``trials``,
-            ``name`` (of the method), or a transfer.
+            ``name`` (of the method), ``firsts`` (transfers on which no method of fixed parameters
+            is better), ``above paper`` (transfers on which it is better than everything in the
+            paper), or a transfer.
 
         Returns
         -------
@@ -149,6 +151,12 @@ def _printed(table: Table, block: Block, row: Row, quantity: str, name: str) -> 
         return row.method
     if quantity == "trials":
         return str(row.n_trials)
+    if quantity == "firsts":
+        rivals = np.array([each.mean for each in block.rows if each.selection == FIXED])
+        return str(np.count_nonzero(row.mean >= rivals.max(axis=0)))
+    if quantity == "above paper":
+        published = np.array([each.paper for each in block.rows if each.paper is not None])
+        return str(np.count_nonzero(row.mean > published.max(axis=0))) if len(published) else "–"
     if quantity == "p":
         p_value = block.p_values[block.rows.index(row)]
         return _number(np.nan if p_value is None else p_value, digits=3)
