@@ -36,43 +36,65 @@ def peak_mib() -> float:
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
-def measure(n: int, device: str) -> dict[str, float]:
+def measure(n: int, device: str, dtype: str) -> dict[str, float]:
     """Fit and predict once."""
     X, y, Xt, yt = made_up(n)
+    X, Xt = X.astype(dtype), Xt.astype(dtype)
+    torch = None
     if device != "cpu":
         import torch
 
         X, Xt = (torch.as_tensor(each, device=device) for each in (X, Xt))
     ILSClassifier(5).fit(X[:100], y[:100], Xt[:100])  # what loads late is loaded now
+    held = 0
+    if torch is not None:
+        torch.cuda.synchronize()
+        held = torch.cuda.memory_allocated()
+        torch.cuda.reset_peak_memory_stats()
     before, begin = peak_mib(), time.perf_counter()
     model = ILSClassifier(random_state=0).fit(X, y, Xt)
     fitted = time.perf_counter()
     right = float(np.mean(model.predict(Xt) == yt))
-    return {
+    found = {
         "fit": fitted - begin,
         "predict": time.perf_counter() - fitted,
         "extra_mib": peak_mib() - before,
         "accuracy": right,
     }
+    if torch is not None:
+        found["gpu_mib"] = (torch.cuda.max_memory_allocated() - held) / 2**20
+    return found
+
+
+def slope(seconds: list[float]) -> float:
+    """Slope of the last three sizes, log against log."""
+    return float(np.polyfit(np.log(SIZES[-3:]), np.log(seconds[-3:]), 1)[0])
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--device", default="cpu", help="cpu, or a GPU of torch such as cuda")
+    parser.add_argument("--dtype", default="float64", choices=["float64", "float32"])
     parser.add_argument("--rows", type=int, help="measure this size here, and print JSON")
     options = parser.parse_args()
+    chosen = ["--device", options.device, "--dtype", options.dtype]
     if options.rows:
-        print(json.dumps(measure(options.rows, options.device)))
+        print(json.dumps(measure(options.rows, options.device, options.dtype)))
         return
-    print(f"{N_SOURCE:,} source rows, {N_COLUMNS} columns, {N_CLASSES} classes, {options.device}")
+    print(f"{N_SOURCE:,} source rows, {N_COLUMNS} columns, {N_CLASSES} classes, {chosen[1::2]}")
+    results = []
     for n in SIZES:
-        command = [sys.executable, __file__, "--rows", str(n), "--device", options.device]
-        found = json.loads(subprocess.run(command, capture_output=True, check=True).stdout)
+        command = [sys.executable, __file__, "--rows", str(n), *chosen]
+        found = json.loads(subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout)
+        on_gpu = f", {found['gpu_mib']:.0f} MiB more on the GPU" if "gpu_mib" in found else ""
         print(
             f"{n:7,d} target rows: fit {found['fit']:6.2f} s, predict {found['predict']:6.2f} s, "
-            f"{found['extra_mib']:6.0f} MiB more, accuracy {found['accuracy']:.4f}",
+            f"{found['extra_mib']:6.0f} MiB more{on_gpu}, accuracy {found['accuracy']:.4f}",
             flush=True,
         )
+        results.append(found)
+    for part in ("fit", "predict"):
+        print(f"slope of {part}: {slope([each[part] for each in results]):.2f}")
 
 
 if __name__ == "__main__":

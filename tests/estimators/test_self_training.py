@@ -316,6 +316,27 @@ def test_arrays_of_other_libraries(tmp_path, library):
     )
 
 
+@pytest.mark.parametrize("n_landmarks", [rounds.LANDMARKS, 12])
+@pytest.mark.parametrize("dtype", ["float64", "float32"])
+def test_on_a_gpu(tmp_path, monkeypatch, dtype, n_landmarks):
+    torch = pytest.importorskip("torch")
+    if not torch.cuda.is_available():
+        pytest.skip("needs a GPU")
+    monkeypatch.setattr(rounds, "LANDMARKS", n_landmarks)
+    wanted = ILSClassifier(3, random_state=0).fit(X, y, Xt, SOME)
+    rows, others = (torch.asarray(each.astype(dtype), device="cuda") for each in (X, Xt))
+    model = ILSClassifier(3, random_state=0).fit(rows, y, others, SOME)
+    met = model.predict_proba(others)
+    assert met.device.type == "cuda"
+    assert met.dtype == getattr(torch, dtype)
+    atol = 1e-6 if dtype == "float64" else 1e-2
+    np.testing.assert_allclose(met.cpu().numpy(), wanted.predict_proba(Xt), atol=atol)
+    np.testing.assert_array_equal(model.predict(others), wanted.predict(Xt))
+    model.save(tmp_path / "model")
+    loaded = ilspace.load(tmp_path / "model").predict_proba(Xt.astype(dtype))
+    np.testing.assert_allclose(loaded, met.cpu().numpy(), atol=atol)
+
+
 def test_a_classifier_of_another_library_is_not_saved(tmp_path):
     model = ILSClassifier(3, classifier=LogisticRegression()).fit(X, y, Xt)
     with pytest.raises(TypeError, match="this one's is a LogisticRegression: use a named one"):
