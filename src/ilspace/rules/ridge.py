@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -263,7 +262,9 @@ class DenseRidge:
             Its values at the rows.
         """
         shares = like(weights, self.kernel)[:, None]
-        coefficients = _solved(shares * self.kernel + self.penalty, shares * like(targets, shares))
+        system = shares * self.kernel
+        system += self.penalty
+        coefficients = _solved(system, shares * like(targets, shares))
         expansion = KernelExpansion(self.rows, coefficients, self.bandwidth)
         return expansion, self.kernel @ coefficients
 
@@ -377,8 +378,11 @@ def _solved(system: Array, right: Array) -> Array:
     """Solution of a system of linear equations, whose matrix is overwritten."""
     if is_foreign(system):
         return array_namespace(system).linalg.solve(system, right)
-    with warnings.catch_warnings():
-        # weights of very different sizes: small ones then count for little, as they should
-        warnings.simplefilter("ignore", linalg.LinAlgWarning)
-        found = linalg.solve(system, right, overwrite_a=True, check_finite=False)
+    # LAPACK itself: nothing is copied, and nobody needs the condition number. The transpose is
+    # stored by columns, as LAPACK wants it.
+    factorise, solve = linalg.get_lapack_funcs(("getrf", "getrs"), (system, right))
+    factors, pivots, failed = factorise(system.T, overwrite_a=True)
+    if failed:
+        raise np.linalg.LinAlgError("The system of the regression is singular.")
+    found, _ = solve(factors, pivots, right, trans=1)
     return np.ascontiguousarray(found)  # as a file gives it back: products round alike
