@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+import warnings
 
 import numpy as np
 import pytest
@@ -89,6 +90,19 @@ class TestPlan:
         with pytest.warns(ConvergenceWarning, match="larger max_inner_iter or reg_e"):
             fitted = OTDA().fit(X, y, Xt, known)
         assert np.isfinite(fitted.transported_).all()
+
+    def test_other_warnings_of_pot_pass_and_are_no_lack_of_convergence(self, monkeypatch):
+        solve = ot.da.SinkhornLpl1Transport.fit
+
+        def fit(self, *given):
+            warnings.warn("of something else", FutureWarning, stacklevel=1)
+            return solve(self, *given)
+
+        monkeypatch.setattr(ot.da.SinkhornLpl1Transport, "fit", fit)
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            OTDA().fit(X, y, Xt)
+        assert [each.category for each in caught] == [FutureWarning]
 
     def test_too_little_entropy_is_refused_with_a_remedy(self):
         with pytest.raises(ValueError, match="reg_e must be large enough.*is 1e-06: choose"):

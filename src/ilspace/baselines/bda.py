@@ -97,3 +97,6 @@ class BDA(JDA):
             max_iter=max_iter,
             classifier=classifier,
         )
+
+    def _balance(self) -> float | str:
+        return self.balance

@@ -124,8 +124,6 @@ class JDA(LatentBaseline):
 
     _parameter_constraints = {"regularization": [POSITIVE]}
 
-    balance: float | str = 0.5
-
     def __init__(
         self,
         n_components=None,
@@ -160,7 +158,7 @@ class JDA(LatentBaseline):
         self.n_components_ = self._n_features_out = p
 
         ends = np.split(self.rows_, [len(source.X)])
-        find_balance = balance_rule(self.balance, ends[0], source.codes, ends[1])
+        find_balance = balance_rule(self._balance(), ends[0], source.codes, ends[1])
 
         def learn(codes: np.ndarray) -> np.ndarray:
             self.balance_ = find_balance(codes)
@@ -176,6 +174,10 @@ class JDA(LatentBaseline):
 
         found, self.n_iter_ = alternate(learn, target.codes, target.codes, self.max_iter)
         self.pseudo_labels_ = self.classes_[found]
+
+    def _balance(self) -> float | str:
+        """Weight of the classes; that of the domains is the rest."""
+        return 0.5
 
     def _train(self, source: Domain, target: Domain) -> None:
         """Do nothing: the last round has trained the classifier."""

@@ -70,7 +70,13 @@ def transport_plan(
             f"reg_e must be large enough for exp(-cost / reg_e) not to vanish, but is {reg_e}: "
             'choose a larger one, or norm="median".'
         )
-    if caught:
+    has_converged = True
+    for each in caught:
+        if "did not converge" in str(each.message):
+            has_converged = False
+        else:
+            warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
+    if not has_converged:
         warnings.warn(
             f"The transport plan did not converge in {max_inner_iter} iterations: choose a larger "
             "max_inner_iter or reg_e.",
