@@ -487,7 +487,7 @@ WIDTH, N_LANDMARKS = RULE["expansion"]["landmarks"].shape[1], len(X) + len(Xt)
     ("place", "value"),
     [
         ("_rule", STATE["fitted"]["_rule"] | {"kind": "ridge"}),
-        ("_rule/sharpness", -1.0),
+        ("_rule/inverse_temperature", -1.0),
         ("_rule/plain", None),
         ("_rule/plain/means", RULE["plain"]["means"][:1]),
         ("_rule/plain/maps", RULE["plain"]["maps"] * 2),

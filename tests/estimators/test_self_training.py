@@ -56,6 +56,20 @@ def test_two_rounds_by_default_where_there_is_a_target():
     assert ILSClassifier(3).partial_fit(X, y, Xt).rounds_ == ()
 
 
+@pytest.mark.parametrize("n_rounds", [True, False, -1, 2.0])
+def test_rounds_are_counted(n_rounds):
+    with pytest.raises(ValueError, match=r"must be an int in the range \[0, inf\).*'auto'"):
+        ILSClassifier(3, self_training=n_rounds).fit(X, y, Xt)
+
+
+def test_only_the_ridge_is_calibrated(monkeypatch):
+    monkeypatch.setattr(rounds, "held_out_inverse_temperature", lambda *_, **__: 1 / 0)
+    for rule in ("nearest", "linear", KNeighborsClassifier()):
+        ILSClassifier(3, classifier=rule).fit(X, y, Xt)
+    with pytest.raises(ZeroDivisionError):
+        ILSClassifier(3).fit(X, y, Xt)
+
+
 def test_rounds_say_what_they_did():
     model = ILSClassifier(3).fit(X, y, Xt, SOME)
     first, last = model.rounds_
@@ -193,7 +207,7 @@ def test_new_rows_are_scored_by_the_expansion(n_rounds, dtype):
         kernel = np.exp(-gaps / rule.expansion.bandwidth) + 0.05
         scores = kernel @ rule.expansion.coefficients
         np.testing.assert_array_equal(model.predict(new, domain), scores.argmax(axis=1))
-        odds = np.exp(rule.sharpness * scores)
+        odds = np.exp(rule.inverse_temperature * scores)
         met = model.predict_proba(new, domain)
         assert met.dtype == dtype
         wanted = odds / odds.sum(axis=1, keepdims=True)
@@ -371,10 +385,10 @@ def edited(place, value) -> Any:
         ("_rule/kind", "own"),
         ("_rule/kind", "nearest"),
         ("_rule/kind", ["ridge"]),
-        ("_rule/sharpness", 0.0),
-        ("_rule/sharpness", -1.0),
-        ("_rule/sharpness", float("nan")),
-        ("_rule/sharpness", 4),
+        ("_rule/inverse_temperature", 0.0),
+        ("_rule/inverse_temperature", -1.0),
+        ("_rule/inverse_temperature", float("nan")),
+        ("_rule/inverse_temperature", 4),
         ("_rule/expansion/landmarks", np.zeros((N, 8))),
         ("_rule/expansion/landmarks", np.zeros((N - 1, 9))),
         ("_rule/expansion/landmarks", np.zeros((N, 9), np.float32)),
@@ -538,7 +552,7 @@ def test_the_order_of_rows_and_the_names_of_classes_do_not_matter():
     model = ILSClassifier(3).fit(
         X[order], names[y[order]], Xt[torder], [labels[row] for row in torder]
     )
-    # sharpness is fitted on every third row, so only what it scales is the same
+    # the inverse temperature is fitted on every third row, so only what it scales is the same
     met = model.predict_proba(Xt)[:, [2, 0, 1]]
     np.testing.assert_array_equal(met.argmax(axis=1), wanted.argmax(axis=1))
     np.testing.assert_array_equal(model.predict(Xt), names[wanted.argmax(axis=1)])

@@ -319,7 +319,7 @@ def _table(data, source_rows, target_rows, **changes) -> Numbers:
     rows = model.label_rows(Xt)
     return {
         "holdout_score": model.holdout_score_,
-        "exponent": model.exponent_,
+        "inverse_temperature": model.inverse_temperature_,
         "trust": [model.trust_.confidence, model.trust_.distance],
         "unadapted": model.unadapted_.means[:, :5],
         "labels": rows["label"].tolist(),
@@ -369,7 +369,7 @@ def told_of_rounds(fitted, X, Xt) -> Numbers:
         "landmarks": sketch(rule.expansion.landmarks)[:, :5],
         "coefficients": sketch(rule.expansion.coefficients),
         "bandwidth": rule.expansion.bandwidth,
-        "sharpness": rule.sharpness,
+        "inverse_temperature": rule.inverse_temperature,
         "predictions": fitted.predict(Xt).tolist(),
         "source_predictions": fitted.predict(X, domain="source").tolist(),
         "probabilities": fitted.predict_proba(Xt)[:12],

@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from ilspace import ILSClassifier
+from ilspace import ILSClassifier, ObjectiveSettings
 from ilspace.domains import check_domains
 from ilspace.ils import dimension as module
 from ilspace.ils.dimension import dimension, n_informative_axes
 from ilspace.ils.problem import DEFAULT_COMPONENTS
+from ilspace.ils.rounds import self_train
 
 
 def target_of(n_informative, n=400, d=300, noise=0.5, seed=0):
@@ -77,6 +78,18 @@ def test_bounds(n_informative, n_source, wanted):
     found = dimension(domains)
     assert found is None if wanted is None else abs(found - wanted) <= 1
     assert dimension(replace(domains, shares_features=False)) is None
+
+
+def test_without_shrinkage_the_rank_of_a_source_is_a_bound():
+    domains, rng = domains_of(target_of(50)), np.random.default_rng(4)
+    X = rng.normal(size=(200, 36)) @ rng.normal(size=(36, 300))  # many rows of rank 36
+    domains = replace(domains, sources=(replace(domains.sources[0], X=X),))
+    settings = ObjectiveSettings(shrinkage=0.0)
+    assert dimension(domains, settings) == 36
+    for other in (None, ObjectiveSettings(), ObjectiveSettings(shrinkage=0.0, trade_off=0.0)):
+        assert dimension(domains, other) in (49, 50, 51)
+    found = self_train(domains, n_rounds=1, objective=settings, max_iter=0)
+    assert found.ils.metric.shape == (36, 36)
 
 
 def test_the_classifier_uses_it_in_self_training_alone():

@@ -260,14 +260,14 @@ def test_a_collapse_in_round_two_goes_back_to_round_one(spied, monkeypatch):
     assert found.expansion is spied.found[1].expansion
 
 
-def test_the_sharpness_is_that_of_the_kept_round(spied, monkeypatch):
+def test_the_inverse_temperature_is_that_of_the_kept_round(spied, monkeypatch):
     collapse_in(monkeypatch, 2)
     asked = []
     fake = lambda ridge, *_, **__: asked.append(ridge) or 2.5  # noqa: E731
-    monkeypatch.setattr(rounds, "fitting_sharpness", fake)
+    monkeypatch.setattr(rounds, "held_out_inverse_temperature", fake)
     found = self_train(check_domains(X, y, Xt), n_components=3)
     np.testing.assert_array_equal(asked[0].rows, spied.rows[1])
-    assert found.sharpness == 2.5
+    assert found.inverse_temperature == 2.5
 
 
 # -- messages ------------------------------------------------------------------------------------
@@ -467,7 +467,7 @@ def test_the_rule_alone_in_one_domain():
     scores = found.expansion.scores(both_spaces(X, found.plain, found.ils, 0))
     assert np.mean(scores.argmax(axis=1) == y) > 0.95
     assert len(found.plain.maps) == 1
-    assert found.sharpness > 1
+    assert found.inverse_temperature > 1
 
 
 # -- the plain space -----------------------------------------------------------------------------

@@ -339,12 +339,12 @@ MUTANTS = (
     ),
     # -- calibration -------------------------------------------------------------------------------
     Mutant(
-        "narrow-range-of-exponents",
+        "narrow-range-of-temperatures",
         "calibration",
         "rules/calibration.py",
         "_LARGEST = 4.0",
         "_LARGEST = 1.0",
-        ("tests/selection/test_measures.py::test_calibration_undoes_an_exponent",),
+        ("tests/selection/test_measures.py::test_calibration_undoes_a_temperature",),
     ),
     Mutant(
         "no-uniform-row",
@@ -363,7 +363,7 @@ MUTANTS = (
         golden("table-of-wines"),
     ),
     Mutant(
-        "exponent-of-learned-rows",
+        "temperature-of-learned-rows",
         "calibration",
         "tables/classifier.py",
         "log_probabilities(probabilities), codes[held], n_uniform=1",
@@ -711,12 +711,14 @@ MUTANTS = (
         ),
     ),
     Mutant(
-        "sharpness-not-fitted",
+        "inverse-temperature-not-fitted",
         "self-training",
         "rules/self_training.py",
-        "return fitting_exponent(found.scores[hidden], codes[hidden], n_uniform=1.0)",
-        "return _SHARPNESS",
-        ("tests/rules/test_self_training.py::test_sharpness_is_that_of_the_share_of_right_scores",),
+        "return fitting_inverse_temperature(found.scores[hidden], codes[hidden], n_uniform=1.0)",
+        "return _INVERSE_TEMPERATURE",
+        (
+            "tests/rules/test_self_training.py::test_inverse_temperature_is_that_of_the_share_of_right_scores",
+        ),
     ),
     Mutant(
         "hidden-classes-not-hidden",

@@ -15,7 +15,7 @@ from ilspace.rules.self_training import (
     class_targets,
     empties_a_class,
     equal_class_weights,
-    fitting_sharpness,
+    held_out_inverse_temperature,
     selective_ridge,
     surest,
 )
@@ -284,17 +284,19 @@ def test_two_chains_are_told_apart_by_their_own_predictions():
         assert np.mean(found.codes == truth) > np.mean(alone.codes == truth) + 0.1
 
 
-# -- sharpness -----------------------------------------------------------------------------------
+# -- inverse temperature -------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(("n_right", "size"), [(8, 1.0), (7, 0.25), (10, 3.0)])
-def test_sharpness_is_that_of_the_share_of_right_scores(n_right, size):
+def test_inverse_temperature_is_that_of_the_share_of_right_scores(n_right, size):
     # 30 known rows, of which 10 are hidden, all with the same margin; n_right of these are right
     codes = np.r_[np.zeros(15, int), np.ones(15, int), np.full(5, -1)]
     hidden = np.flatnonzero((np.arange(35) % 15 % 3 == 2) & (codes >= 0))
     said = codes.copy()
     said[hidden[n_right:]] = 1 - said[hidden[n_right:]]
-    met = fitting_sharpness(Scripted(scores_of(said, np.full(35, size))), codes, np.ones(35), 2)
+    met = held_out_inverse_temperature(
+        Scripted(scores_of(said, np.full(35, size))), codes, np.ones(35), 2
+    )
     # with one row of both classes, half each, the least log-loss is at this probability
     share = (n_right + 0.5) / 11
     assert met == pytest.approx(np.log(share / (1 - share)) / size, rel=1e-3)
@@ -303,7 +305,7 @@ def test_sharpness_is_that_of_the_share_of_right_scores(n_right, size):
 def test_a_third_of_each_class_is_hidden_and_then_predicted():
     codes = np.array([2, 0, 0, 1, 0, 1, 1, 0, 0, 0, 1, -1, 2])
     ridge = Scripted(np.eye(3)[[2, 0, 0, 1, 0, 1, 1, 0, 0, 0, 1, 1, 2]])
-    fitting_sharpness(ridge, codes, np.ones(13), 3)
+    held_out_inverse_temperature(ridge, codes, np.ones(13), 3)
     hidden = {4, 9, 6}  # the third and the sixth of class 0, the third of class 1
     assert set(ridge.learned_from(0)) == set(range(13)) - hidden - {11}
     # the last step learns from all predictions, as for target rows
@@ -314,7 +316,9 @@ def test_a_third_of_each_class_is_hidden_and_then_predicted():
 def test_hidden_rows_weigh_as_much_as_selected_ones():
     codes = np.arange(12) % 2
     ridge = Scripted(np.eye(2)[codes])
-    fitting_sharpness(ridge, codes, np.full(12, 3.0), 2, selected_weights=np.full(12, 0.5))
+    held_out_inverse_temperature(
+        ridge, codes, np.full(12, 3.0), 2, selected_weights=np.full(12, 0.5)
+    )
     hidden = [4, 5, 10, 11]
     known = [each for each in range(12) if each not in hidden]
     last = ridge.weights[-1]
@@ -326,13 +330,17 @@ def test_hidden_rows_weigh_as_much_as_selected_ones():
 def test_the_only_rows_of_a_class_are_never_hidden(counts):
     codes = np.r_[np.repeat(np.arange(len(counts)), counts), -1, -1]
     ridge = Scripted(np.zeros((len(codes), len(counts))))
-    assert fitting_sharpness(ridge, codes, np.ones(len(codes)), len(counts)) == 4.0
+    assert held_out_inverse_temperature(ridge, codes, np.ones(len(codes)), len(counts)) == 4.0
     assert ridge.weights == []
 
 
-def test_sharpness_has_bounds():
+def test_inverse_temperature_has_bounds():
     codes = np.repeat([0, 1], 9)
-    wrong = fitting_sharpness(Scripted(scores_of(1 - codes, np.ones(18))), codes, np.ones(18), 2)
-    right = fitting_sharpness(Scripted(scores_of(codes, np.full(18, 1e-3))), codes, np.ones(18), 2)
+    wrong = held_out_inverse_temperature(
+        Scripted(scores_of(1 - codes, np.ones(18))), codes, np.ones(18), 2
+    )
+    right = held_out_inverse_temperature(
+        Scripted(scores_of(codes, np.full(18, 1e-3))), codes, np.ones(18), 2
+    )
     assert 0 < wrong < 0.02
     assert 50 < right < 55

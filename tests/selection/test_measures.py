@@ -108,7 +108,7 @@ def noisy_case(seed=5, n=400, n_classes=3):
 
 
 @pytest.mark.parametrize("exponent", [0.2, 1.0, 5.0])
-def test_calibration_undoes_an_exponent(exponent):
+def test_calibration_undoes_a_temperature(exponent):
     truth, codes = noisy_case()
     raised = truth**exponent / np.sum(truth**exponent, axis=1, keepdims=True)
     found = calibrated(raised, known=raised, codes=codes)

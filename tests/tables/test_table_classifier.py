@@ -42,7 +42,7 @@ def test_is_the_estimator_on_encoded_rows(fitted):
     rows, target = fitted.encode(X, "source"), fitted.encode(XT)
     alone = ILSClassifier(self_training=0).fit(rows, Y, target)
     np.testing.assert_array_equal(fitted.predict(XT), alone.predict(target))
-    powers = alone.predict_proba(target) ** fitted.exponent_
+    powers = alone.predict_proba(target) ** fitted.inverse_temperature_
     expected = powers / powers.sum(axis=1, keepdims=True)
     np.testing.assert_allclose(fitted.predict_proba(XT), expected, rtol=1e-9)
     np.testing.assert_array_equal(fitted.transform(XT), alone.transform(target))
@@ -80,13 +80,13 @@ def test_trust_comes_from_rows_that_were_held_out(many):
     assert fitted.holdout_score_ == np.mean(label == y[held]) < 1
     codes = np.searchsorted(fitted.classes_, y[held])
     losses = {}
-    for exponent in fitted.exponent_ * np.array([0.99, 1.0, 1.01]):
+    for exponent in fitted.inverse_temperature_ * np.array([0.99, 1.0, 1.01]):
         powers = probabilities**exponent
         scaled = powers / powers.sum(axis=1, keepdims=True)
         # one row more, of any class
         losses[exponent] = len(codes) * log_loss(codes, scaled) - np.mean(np.log(scaled))
-    assert min(losses, key=losses.__getitem__) == fitted.exponent_
-    powers = probabilities**fitted.exponent_
+    assert min(losses, key=losses.__getitem__) == fitted.inverse_temperature_
+    powers = probabilities**fitted.inverse_temperature_
     probability = (powers / powers.sum(axis=1, keepdims=True)).max(axis=1)
     expected = learn_trust(probability, distance, is_right=label == y[held], accuracy=0.9)
     assert fitted.trust_.confidence == pytest.approx(expected.confidence, rel=1e-9)
@@ -278,7 +278,7 @@ def test_probabilities_are_as_sure_as_they_are_right():
     plain = TableClassifier(holdout=0).fit(
         table.iloc[here], labels[here], 3 * table.iloc[there] + 1
     )
-    assert plain.exponent_ == 1
+    assert plain.inverse_temperature_ == 1
     assert plain.label_rows(3 * table.iloc[there] + 1)["probability"].mean() < right.mean() - 0.2
 
 
@@ -487,8 +487,8 @@ def test_pieces_that_do_not_fit_together_are_refused(fitted):
         ("trust_/distance", np.nan, r"trust_\.distance should be 0 or more and is nan"),
         ("holdout_score_", 1.5, "holdout_score_ should lie between 0 and 1"),
         ("holdout_score_", 1, "holdout_score_ should be of type float"),
-        ("exponent_", 0.0, "exponent_ should be positive"),
-        ("exponent_", np.inf, "exponent_ should be positive and finite"),
+        ("inverse_temperature_", 0.0, "inverse_temperature_ should be positive"),
+        ("inverse_temperature_", np.inf, "inverse_temperature_ should be positive and finite"),
         ("unadapted_/codes", np.array([0, 1, 3]), "not of its classes"),
         ("unadapted_/codes", np.array([0, 1, -1]), "not of its classes"),
         ("unadapted_/codes", np.array([0, 1]), r"unadapted_\.means should have shape"),

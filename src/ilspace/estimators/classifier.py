@@ -28,6 +28,13 @@ from ilspace.storage.schema import SHARE, Choice, Each, OneOf, Record, Value
 _RULES = ("auto", *RULES)
 
 
+class _Count(Interval):
+    """Numbers of an interval, to which True and False do not belong."""
+
+    def is_satisfied_by(self, val):
+        return not isinstance(val, bool) and super().is_satisfied_by(val)
+
+
 def _is_nearest(model: ILSClassifier) -> bool:
     """Check that the rule, fitted or not, is that of the nearest labelled row."""
     rule = getattr(model, "_rule", None)
@@ -141,7 +148,7 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
     _parameter_constraints = {
         **ILSTransformer._parameter_constraints,
         "classifier": [StrOptions(set(_RULES)), HasMethods(["fit", "predict"])],
-        "self_training": [Interval(Integral, 0, None, closed="left"), StrOptions({"auto"})],
+        "self_training": [_Count(Integral, 0, None, closed="left"), StrOptions({"auto"})],
     }
 
     _schema = {
@@ -206,7 +213,8 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         if n_rounds == 0 or domains.target is None:
             return super()._learn(domains)
         options = self._method() | {"random_state": self.random_state}
-        return self_train(domains, n_rounds=n_rounds, **options)
+        is_ridge = self._named_rule(True) == "ridge"
+        return self_train(domains, n_rounds=n_rounds, calibrate=is_ridge, **options)
 
     def _store(self, ils: ILSMap | SelfTrained, domains: Domains, *, columns: bool = True) -> None:
         trained = ils if isinstance(ils, SelfTrained) else None

@@ -93,7 +93,7 @@ class NearestRule:
         Share of the source in the distance to a class, which is a mean of the distances to its
         nearest rows of both domains; None for the nearest of either.
     sharpness : float
-        Sharpness of the loss, by which distances become odds.
+        Sharpness of the loss, which is the inverse temperature of its odds.
     n_classes : int
         Number of classes.
     """
@@ -306,18 +306,18 @@ class RidgeRule:
         The plain space.
     expansion : KernelExpansion
         Scores of the classes. Its landmarks are rows of both domains, in both spaces.
-    sharpness : float
+    inverse_temperature : float
         Factor of the scores whose softmax are probabilities.
     """
 
     plain: PlainMap
     expansion: KernelExpansion
-    sharpness: float
+    inverse_temperature: float
 
     schema: ClassVar = {
         "plain": PLAIN_MAP,
         "expansion": EXPANSION,
-        "sharpness": Value(float, check=POSITIVE),
+        "inverse_temperature": Value(float, check=POSITIVE),
     }
 
     @classmethod
@@ -354,7 +354,7 @@ class RidgeRule:
         RidgeRule
             The rule.
         """
-        return cls(trained.plain, trained.expansion, trained.sharpness)
+        return cls(trained.plain, trained.expansion, trained.inverse_temperature)
 
     def scores(self, ils: ILSMap, X: Any, position: Position) -> Array:
         """Values of the expansion; see :class:`Rule`.
@@ -390,7 +390,7 @@ class RidgeRule:
         array of shape (n, n_classes)
             Rows sum to 1.
         """
-        return _softmax(scores, self.sharpness)
+        return _softmax(scores, self.inverse_temperature)
 
 
 class OwnRule:
@@ -459,9 +459,9 @@ RULES = {"nearest": NearestRule, "linear": LinearRule, "ridge": RidgeRule}
 """Rules that can be saved, by name."""
 
 
-def _softmax(scores: Array, sharpness: float) -> Array:
+def _softmax(scores: Array, inverse_temperature: float) -> Array:
     xp = array_namespace(scores)
-    odds = xp.exp(sharpness * (scores - xp.max(scores, axis=1, keepdims=True)))
+    odds = xp.exp(inverse_temperature * (scores - xp.max(scores, axis=1, keepdims=True)))
     return odds / xp.sum(odds, axis=1, keepdims=True)
 
 

@@ -10,6 +10,7 @@ from scipy import sparse
 from ilspace.backend import on_host
 from ilspace.domains import Domain, Domains, take_rows
 from ilspace.ils.problem import DEFAULT_COMPONENTS
+from ilspace.ils.settings import ObjectiveSettings
 
 MOST_COMPONENTS = 100
 """Bound of the dimension that :func:`dimension` may choose."""
@@ -18,24 +19,30 @@ _ROWS, _ENTRIES = 2_000, 2**24
 """Most rows, and most entries of them, that are looked at."""
 
 
-def dimension(domains: Domains) -> int | None:
+def dimension(domains: Domains, settings: ObjectiveSettings | None = None) -> int | None:
     """Dimension of the latent space in self-training.
 
     Parameters
     ----------
     domains : Domains
         Checked input, in memory.
+    settings : ObjectiveSettings, optional
+        What will be minimised: without shrinkage the covariances must have full rank.
 
     Returns
     -------
     int or None
         None, for the default of 30 or the rank of the target, unless the domains have the same
         columns and the target has more informative axes than 30: then their number, at most 100
-        and less than the number of rows of any source.
+        and less than the number of rows of any source; without shrinkage, also at most the rank of
+        any source.
     """
     if not domains.shares_features or domains.target is None:
         return None
     n_most = min(MOST_COMPONENTS, *(source.n_rows - 1 for source in domains.sources))
+    if settings is not None and settings.shrinkage == 0 and settings.trade_off > 0:
+        spaces = (each.space(n_most, reduce=True, on_target_axes=False) for each in domains.sources)
+        n_most = min(n_most, *(space.rank for space in spaces))
     found = min(n_informative_axes(domains.target), n_most)
     return found if found > DEFAULT_COMPONENTS else None
 

@@ -14,15 +14,16 @@ from ilspace._typing import Array
 from ilspace.backend import array_namespace, as_generator, one_thread
 from ilspace.domains import Domain, Domains, take_rows
 from ilspace.ils.dimension import dimension
-from ilspace.ils.fit import fit_ils
+from ilspace.ils.fit import fit_ils, threads_for
 from ilspace.ils.map import ILSMap, to_latent
 from ilspace.ils.plain import PlainMap, plain_map
+from ilspace.ils.settings import ObjectiveSettings
 from ilspace.optimizers import STOCHASTIC_SOLVERS, Iterate, Status
 from ilspace.rules.ridge import KernelExpansion, LaplacianRidge, laplacian_ridge, unit_rows
 from ilspace.rules.self_training import (
     Prediction,
     empties_a_class,
-    fitting_sharpness,
+    held_out_inverse_temperature,
     selective_ridge,
     surest,
 )
@@ -82,8 +83,8 @@ class SelfTrained:
         The plain space.
     expansion : KernelExpansion
         The rule, on rows of both spaces side by side.
-    sharpness : float
-        Factor of its scores whose softmax are probabilities.
+    inverse_temperature : float
+        Factor of its scores whose softmax are probabilities; 1 where it was not asked for.
     rounds : tuple of Round
         What each round did.
     """
@@ -91,7 +92,7 @@ class SelfTrained:
     ils: ILSMap
     plain: PlainMap
     expansion: KernelExpansion
-    sharpness: float
+    inverse_temperature: float
     rounds: tuple[Round, ...]
 
 
@@ -99,6 +100,7 @@ def self_train(
     domains: Domains,
     *,
     n_rounds: int = N_ROUNDS,
+    calibrate: bool = True,
     random_state: Any = None,
     verbose: int = 0,
     callback: Callable[[int, Iterate], object] | None = None,
@@ -119,6 +121,8 @@ def self_train(
         Checked input, in memory, with a target.
     n_rounds : int, default=2
         Number T of rounds.
+    calibrate : bool, default=True
+        Whether to find the inverse temperature of the rule, which costs as much as half a round.
     random_state : int, RandomState instance, Generator or None, default=None
         Source of randomness of the fits, and of samples where there are many rows.
     verbose : int, default=0
@@ -138,11 +142,13 @@ def self_train(
         The latent space and the rule.
     """
     rng, n_classes = as_generator(random_state), len(domains.classes)
-    rows, plain = _TrainingRows(domains, rng), plain_map(domains)
-    stop = _Stop(callback)
+    rows, stop = _TrainingRows(domains, rng), _Stop(callback)
     options = {"verbose": verbose, "callback": callback and stop, "name": name, **method}
-    if options.get("n_components") is None and isinstance(options.get("init", "auto"), str):
-        options["n_components"] = dimension(domains)
+    with threads_for(domains.all):
+        plain = plain_map(domains)
+        if options.get("n_components") is None and isinstance(options.get("init", "auto"), str):
+            settings = options.get("objective") or ObjectiveSettings()
+            options["n_components"] = dimension(domains, settings)
     few = one_thread() if len(rows.codes) <= FEW_ROWS else nullcontext()
 
     def fitted(selected: np.ndarray, codes: np.ndarray) -> ILSMap:
@@ -177,8 +183,8 @@ def self_train(
         if ils is None:  # back to the known labels
             ils = fitted(free[:0], found.codes)
             ridge, found = predicted(plain, ils)
-        sharpness = rows.sharpness(ridge, found, n_classes)
-    return SelfTrained(ils, plain, found.expansion, sharpness, tuple(rounds))
+        scale = rows.inverse_temperature(ridge, found, n_classes) if calibrate else 1.0
+    return SelfTrained(ils, plain, found.expansion, scale, tuple(rounds))
 
 
 def train_rule(ils: ILSMap, domains: Domains, rng: np.random.Generator) -> SelfTrained:
@@ -201,8 +207,8 @@ def train_rule(ils: ILSMap, domains: Domains, rng: np.random.Generator) -> SelfT
     rows, plain, n_classes = _TrainingRows(domains, rng), plain_map(domains), len(domains.classes)
     ridge = laplacian_ridge(rows.side_by_side(plain, ils), LANDMARKS, rng)
     found = selective_ridge(ridge, rows.codes, rows.weights, n_classes, n_steps=0)
-    sharpness = rows.sharpness(ridge, found, n_classes, n_steps=0)
-    return SelfTrained(ils, plain, found.expansion, sharpness, ())
+    scale = rows.inverse_temperature(ridge, found, n_classes, n_steps=0)
+    return SelfTrained(ils, plain, found.expansion, scale, ())
 
 
 def both_spaces(X: Any, plain: PlainMap, ils: ILSMap, domain: int | np.ndarray) -> Array:
@@ -267,11 +273,11 @@ class _TrainingRows:
         xp = array_namespace(blocks[0][0])
         return xp.concat([xp.concat(each, axis=1) for each in blocks], axis=0)
 
-    def sharpness(
+    def inverse_temperature(
         self, ridge: LaplacianRidge, found: Prediction, n_classes: int, **options: int
     ) -> float:
         """Factor of the scores whose softmax are probabilities."""
-        return fitting_sharpness(
+        return held_out_inverse_temperature(
             ridge,
             self.codes,
             self.weights,

@@ -8,10 +8,10 @@ from scipy.optimize import minimize_scalar
 from scipy.special import log_softmax
 
 _LARGEST = 4.0
-"""Bound of the absolute log-exponent: from 1/55 to 55."""
+"""Bound of the absolute logarithm: from 1/55 to 55."""
 
 
-def fitting_exponent(
+def fitting_inverse_temperature(
     scores: npt.ArrayLike, codes: npt.ArrayLike, *, n_uniform: float = 0.0
 ) -> float:
     """Inverse temperature that calibrates predictions :cite:p:`guo2017`.
@@ -34,8 +34,8 @@ def fitting_exponent(
     logits, columns = np.asarray(scores, dtype=np.float64), np.asarray(codes)
     rows = np.arange(len(columns))
 
-    def log_loss(log_exponent: float) -> float:
-        scaled = log_softmax(np.exp(log_exponent) * logits, axis=1)
+    def log_loss(logarithm: float) -> float:
+        scaled = log_softmax(np.exp(logarithm) * logits, axis=1)
         return -float(scaled[rows, columns].sum() + n_uniform * scaled.mean())
 
     best = minimize_scalar(log_loss, bounds=(-_LARGEST, _LARGEST), method="bounded")

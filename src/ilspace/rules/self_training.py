@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ilspace.backend import to_numpy
-from ilspace.rules.calibration import fitting_exponent
+from ilspace.rules.calibration import fitting_inverse_temperature
 from ilspace.rules.ridge import KernelExpansion, LaplacianRidge
 
 N_STEPS = 3
@@ -16,8 +16,8 @@ N_STEPS = 3
 _HIDDEN = 3
 """One in so many known classes is hidden to calibrate probabilities."""
 
-_SHARPNESS = 4.0
-"""Factor of the scores where too few classes are known to find one."""
+_INVERSE_TEMPERATURE = 4.0
+"""Where too few classes are known to find one."""
 
 _LEAST_SHARE = 0.1
 """A class that had so much of an equal share of the predictions must not lose them all."""
@@ -189,7 +189,7 @@ def selective_ridge(
     return found
 
 
-def fitting_sharpness(
+def held_out_inverse_temperature(
     ridge: LaplacianRidge,
     codes: np.ndarray,
     weights: np.ndarray,
@@ -199,7 +199,7 @@ def fitting_sharpness(
     selected_weights: np.ndarray | None = None,
     n_steps: int = N_STEPS,
 ) -> float:
-    """Factor of the scores whose softmax fits labels that the rule has not seen.
+    """Inverse temperature of the scores that fits labels which the rule has not seen.
 
     A third of the known labels are hidden, so that the rule treats these rows as it treats those
     of the target: it predicts them, then learns from its predictions.
@@ -234,10 +234,10 @@ def fitting_sharpness(
     ranks = _ranks(sure[known], codes[known])
     hidden = known[ranks % _HIDDEN == _HIDDEN - 1]  # none of a class that has one or two
     if len(hidden) == 0:
-        return _SHARPNESS
+        return _INVERSE_TEMPERATURE
     left, weights = codes.copy(), weights.copy()
     left[hidden] = -1
     if selected_weights is not None:
         weights[hidden] = selected_weights[hidden]
     found = selective_ridge(ridge, left, weights, n_classes, n_steps=n_steps)
-    return fitting_exponent(found.scores[hidden], codes[hidden], n_uniform=1.0)
+    return fitting_inverse_temperature(found.scores[hidden], codes[hidden], n_uniform=1.0)

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy.special import softmax
 
-from ilspace.rules.calibration import fitting_exponent
+from ilspace.rules.calibration import fitting_inverse_temperature
 
 
 def calibrated(
@@ -14,9 +14,9 @@ def calibrated(
 ) -> np.ndarray:
     r"""Calibrate predicted probabilities on rows of known class.
 
-    Temperature scaling :cite:p:`guo2017`: :math:`p_c^\beta / \sum_k p_k^\beta` with the exponent
-    of least log-loss on the known rows. It changes the confidence of the predictions, never the
-    predicted class, so models that differ only in confidence become equal.
+    Temperature scaling :cite:p:`guo2017`: :math:`p_c^\beta / \sum_k p_k^\beta` with the inverse
+    temperature :math:`\beta` of least log-loss on the known rows. It changes the confidence of the
+    predictions, never the predicted class, so models that differ only in confidence become equal.
 
     Parameters
     ----------
@@ -32,17 +32,17 @@ def calibrated(
     ndarray of shape (n, n_classes)
         Each row sums to 1.
     """
-    return raised(probabilities, fitting_exponent(log_probabilities(known), codes))
+    return raised(probabilities, fitting_inverse_temperature(log_probabilities(known), codes))
 
 
-def raised(probabilities: npt.ArrayLike, exponent: float) -> np.ndarray:
+def raised(probabilities: npt.ArrayLike, inverse_temperature: float) -> np.ndarray:
     """Probabilities to a power, normalised again.
 
     Parameters
     ----------
     probabilities : array-like of shape (n, n_classes)
         Each row sums to 1.
-    exponent : float
+    inverse_temperature : float
         Above 1 for more confident ones, below 1 for less confident ones.
 
     Returns
@@ -50,7 +50,7 @@ def raised(probabilities: npt.ArrayLike, exponent: float) -> np.ndarray:
     ndarray of shape (n, n_classes)
         Each row sums to 1; the order of its classes stays.
     """
-    return softmax(exponent * log_probabilities(probabilities), axis=1)
+    return softmax(inverse_temperature * log_probabilities(probabilities), axis=1)
 
 
 def log_probabilities(probabilities: npt.ArrayLike) -> np.ndarray:

@@ -20,7 +20,7 @@ from ilspace.domains import check_domain
 from ilspace.domains.labels import encode_source, encode_target, natural_labels
 from ilspace.estimators import ILSClassifier
 from ilspace.estimators.persistence import Fitted, loadable, save_estimator, training_record
-from ilspace.rules.calibration import fitting_exponent
+from ilspace.rules.calibration import fitting_inverse_temperature
 from ilspace.selection import LabelFreeSearch, default_grid
 from ilspace.selection.calibration import log_probabilities, raised
 from ilspace.selection.hold_out import hold_out
@@ -106,8 +106,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         From rows of each domain to numbers.
     trust_ : Trust
         Bounds of what is trusted.
-    exponent_ : float
-        Power of the estimator's probabilities that made them as sure as they were right on the
+    inverse_temperature_ : float
+        Of the estimator's probabilities, that made them as sure as they were right on the
         held-out rows; 1 without such rows.
     unadapted_ : NearestMean
         What has to agree with a prediction for it to be trusted: the nearest class mean of the
@@ -165,7 +165,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             },
         ),
         "trust_": schema.Record(Trust, {"confidence": _BOUND, "distance": _BOUND}),
-        "exponent_": schema.Value(float, check=schema.POSITIVE),
+        "inverse_temperature_": schema.Value(float, check=schema.POSITIVE),
         "unadapted_": schema.Record(
             NearestMean,
             {
@@ -276,7 +276,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     def _hold_out(self, chosen, rows: np.ndarray, y: np.ndarray, target_rows, yt) -> None:
         """Fit without some source rows, and learn from these what to trust."""
-        self.trust_, self.exponent_, self.holdout_score_ = Trust(np.inf, np.inf), 1.0, None
+        self.trust_, self.inverse_temperature_, self.holdout_score_ = (
+            Trust(np.inf, np.inf),
+            1.0,
+            None,
+        )
         self.holdout_rows_ = self.holdout_estimator_ = None
         _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
         # a class of one row has none to spare, and one class says nothing
@@ -291,10 +295,10 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         label, probabilities, distance = fitted.nearest(rows[held], "source")
         is_right = label == y[held]
         self.holdout_score_ = float(np.mean(is_right))
-        self.exponent_ = fitting_exponent(
+        self.inverse_temperature_ = fitting_inverse_temperature(
             log_probabilities(probabilities), codes[held], n_uniform=1
         )
-        probability = raised(probabilities, self.exponent_).max(axis=1)
+        probability = raised(probabilities, self.inverse_temperature_).max(axis=1)
         self.trust_ = learn_trust(probability, distance, is_right=is_right, accuracy=self.trust)
         self.holdout_rows_, self.holdout_estimator_ = held, fitted
 
@@ -383,7 +387,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         rows = encoder.scale_entries(entries)
         known = entries.n_known / len(encoder.columns)
         label, probabilities, distance = self.estimator_.nearest(rows, domain)
-        probability = raised(probabilities, self.exponent_).max(axis=1)
+        probability = raised(probabilities, self.inverse_temperature_).max(axis=1)
         told = {"label": label, "probability": probability, "distance": distance}
         doubts = self.trust_.doubts(probability, distance) | {"missing": known < _FEWEST_KNOWN}
         others = {}
@@ -460,7 +464,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             are some. Rows of the target may be right less often.
         """
         rows = self.encode(X, domain)
-        return raised(self.estimator_.predict_proba(rows, domain), self.exponent_)
+        return raised(self.estimator_.predict_proba(rows, domain), self.inverse_temperature_)
 
     def transform(self, X, domain="target"):
         """Rows in the latent space.
