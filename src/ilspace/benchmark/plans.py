@@ -30,6 +30,8 @@ class PlanError(ValueError):
 _AS_SPELLED = frozenset({"estimator", "parameters", "selection", "grid"})
 """Entries of a cell that repeat the plan's spelling; the digest covers their meaning."""
 
+_encoded = json.JSONEncoder(sort_keys=True).encode
+
 
 def cell_key(cell: Mapping[str, Any]) -> str:
     """Unique key of a cell, as a string.
@@ -46,7 +48,7 @@ def cell_key(cell: Mapping[str, Any]) -> str:
         spells the parameters. A cell of a store that is older than digests has none, and equals
         no cell of a plan.
     """
-    return json.dumps({k: v for k, v in cell.items() if k not in _AS_SPELLED}, sort_keys=True)
+    return _encoded({k: v for k, v in cell.items() if k not in _AS_SPELLED})
 
 
 def cell_place(cell: Mapping[str, Any]) -> str:
@@ -108,7 +110,7 @@ class Cell:
 
     def as_dict(self) -> dict[str, Any]:
         """The same as plain data, for a line of JSON."""
-        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        plain = dict(vars(self))
         plain |= {"parameters": dict(self.parameters), "grid": dict(self.grid)}
         if not self.grid:  # as in stores that are older than choices
             del plain["grid"]

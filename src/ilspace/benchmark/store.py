@@ -146,14 +146,17 @@ def find_results(cells: Iterable[Cell], records: Iterable[dict[str, Any]]) -> Re
     """
     records = list(records)
     last = {cell_key(each["cell"]): each for each in records}
-    places = {cell_place(each["cell"]) for each in records if each.get("error") is None}
-    found, n_outdated = {}, 0
+    found, missing = {}, []
     for cell in cells:
         key = cell.key
         if key in last:
             found[key] = last[key]
-        elif cell_place(cell.as_dict()) in places:
-            n_outdated += 1
+        else:
+            missing.append(cell_place(cell.as_dict()))
+    n_outdated = 0
+    if missing:
+        places = {cell_place(each["cell"]) for each in records if each.get("error") is None}
+        n_outdated = sum(place in places for place in missing)
     return Results(found, n_outdated)
 
 
