@@ -29,7 +29,7 @@ def _scores(plan: Plan | FieldPlan, records: dict[str, list[dict[str, Any]]]) ->
         for name in plan.blocks:
             found = [each["accuracy"] for each in done if plan.block_of(each["cell"]) == name]
             means.append(f"{np.mean(found):.2f} ({len(found)})" if found else "–")
-        seconds = [each.get("seconds", each.get("fit_seconds")) for each in done]
+        seconds = [each["seconds" if "seconds" in each else "fit_seconds"] for each in done]
         took = f"{np.mean(seconds):.2f}" if done else "–"
         n_failed = sum(each.get("error") is not None for each in tried)
         table.add_row(method.name, *means, took, str(n_failed or ""))

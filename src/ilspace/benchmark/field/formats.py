@@ -14,13 +14,11 @@ from ilspace.benchmark.field.table import (
     FieldRow,
     FieldTable,
     group_mean,
+    is_worse,
     self_report,
 )
 from ilspace.benchmark.formats import csv_lines, number
 from ilspace.benchmark.store import outdated_sentence
-
-WORSE_BY = 1.0
-"""Points below the reference from which a method counts as worse."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +129,7 @@ def _differences(
     for row in block.rows:
         ours = row.accuracy - (missing if to_reference is None else to_reference)
         best = row.accuracy - (missing if to_best is None else to_best)
-        worse = np.where(np.isnan(ours), np.nan, 100.0 * (ours < -WORSE_BY))
+        worse = 100.0 * is_worse(ours)
         known = np.where(block.counts & ~np.isnan(ours), ours, np.inf)
         worst = int(known.argmin())
         where = "–"

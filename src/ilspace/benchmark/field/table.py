@@ -193,6 +193,22 @@ def _row(method: FieldMethod, trials: Sequence[Sequence[dict[str, Any]]]) -> Fie
     return FieldRow(method, means, np.array([len(each) for each in trials]), extras)
 
 
+def is_worse(differences: np.ndarray) -> np.ndarray:
+    """Tell pairs on which a method is more than a point worse.
+
+    Parameters
+    ----------
+    differences : ndarray of shape (n_pairs,)
+        Its accuracy minus another's, in points.
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,)
+        1 if so and 0 if not; NaN where there is no result.
+    """
+    return np.where(np.isnan(differences), np.nan, differences < -1 - 1e-9)  # 1e-9: rounding
+
+
 def group_mean(values: np.ndarray, chosen: np.ndarray) -> float:
     """Mean over some pairs.
 
