@@ -73,7 +73,8 @@ def a_table(n: int, seed: int):
     rng = np.random.default_rng(seed)
     y = np.array(["a", "b", "c"], dtype=object)[np.arange(n) % 3]
     size = rng.normal(size=n) + 4 * (y == "b")
-    colour = np.where(rng.random(n) < 0.9, np.where(y == "c", "red", "blue"), None)
+    colour = np.where(y == "c", "red", "blue").astype(object)
+    colour[rng.random(n) < 0.1] = None
     return pd.DataFrame({"size": size, "colour": colour}), y
 
 
