@@ -85,6 +85,13 @@ def adapt(
     ignored: Annotated[
         list[str] | None, typer.Option("--ignore", help="Column to leave out. Repeatable.")
     ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of free text; columns of many different sentences are found without. "
+            "Repeatable."
+        ),
+    ] = None,
     columns: Annotated[
         Matching,
         typer.Option(
@@ -128,9 +135,9 @@ def adapt(
 ) -> None:
     """Label the rows of a table, learning from a labelled table of another domain.
 
-    Columns are matched by name, whatever their order; text columns become categories; missing
-    numbers are filled with the mean of the column in its table; identifiers are found and kept.
-    Tables with different columns need some labelled target rows of each class. Writes
+    Columns are matched by name, whatever their order; strings become categories, and sentences
+    numbers that their words span; missing numbers are filled with the mean of the column in its
+    table; identifiers are found and kept. Tables with different columns need some labelled target rows of each class. Writes
     `predictions.csv` (identifiers, label, probability, distance to the nearest labelled row,
     whether to trust it, the label without adaptation, and whether the label was given),
     `model.safetensors` for `ilspace predict`, `report.html` to look at, and `summary.json`.
@@ -149,6 +156,7 @@ def adapt(
                 label=label,
                 ids=tuple(ids or ()),
                 ignored=tuple(ignored or ()),
+                text=tuple(text or ()),
                 matching=columns.value,
                 scaling=scaling.value,
                 n_components=components,

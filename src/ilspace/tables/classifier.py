@@ -83,6 +83,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         none in common, or number their columns up to different ends.
     ids, ignored : sequence of str, default=()
         Columns that name rows, and columns to leave out.
+    text : sequence of str, default=()
+        Columns of free text, which becomes dimensions that its words and parts of words span;
+        columns of many different sentences are found without.
     holdout : float, default=0.2
         Share of the source that is held out to learn what to trust, before the final fit takes
         all rows. Without, or with too few rows, nothing is trusted and no probability calibrated.
@@ -144,6 +147,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         "matching": [StrOptions({"auto", "by-name", "none"})],
         "ids": ["array-like"],
         "ignored": ["array-like"],
+        "text": ["array-like"],
         "holdout": [Interval(Real, 0, 1, closed="left")],
         "trust": [Interval(Real, 0, 1, closed="left")],
         "random_state": ["random_state"],
@@ -186,6 +190,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         matching="auto",
         ids=(),
         ignored=(),
+        text=(),
         holdout=0.2,
         trust=0.9,
         random_state=0,
@@ -196,6 +201,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.matching = matching
         self.ids = ids
         self.ignored = ignored
+        self.text = text
         self.holdout = holdout
         self.trust = trust
         self.random_state = random_state
@@ -232,7 +238,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         classes, _ = encode_source(y)
         codes = encode_target(yt, classes, len(Xt))
         yt = np.where(codes >= 0, classes[codes], np.array(None)) if (codes >= 0).any() else None
-        self.plan_ = plan_columns(X, Xt, ids=self.ids, ignored=self.ignored, matching=self.matching)
+        self.plan_ = plan_columns(
+            X, Xt, ids=self.ids, ignored=self.ignored, text=self.text, matching=self.matching
+        )
         if not self.plan_.are_shared and yt is None:
             raise TableError(
                 "Tables whose columns are not matched by name are related by labels alone, but no "

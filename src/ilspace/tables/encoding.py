@@ -47,8 +47,9 @@ class TableEncoder:
     """Turns rows of one domain's tables into numbers, each row by itself.
 
     A missing number is filled with the mean of the column in its domain, so that it is zero after
-    centring; a missing category is none of them. Categories become 0 and 1, and
-    all those of a column together vary as much as one column of numbers.
+    centring, and so are the dimensions of a missing text; a missing category is none of them.
+    Categories become 0 and 1. All categories of a column together vary as much as one column of
+    numbers, and all dimensions of a text as much as four.
 
     Attributes
     ----------
@@ -70,7 +71,7 @@ class TableEncoder:
 
     @property
     def ordered(self) -> list[Column]:
-        """Columns in the order in which they are encoded: numbers first, then categories."""
+        """Columns in the order in which they are encoded: numbers, texts, categories."""
         return [each for kind in KINDS.values() for each in self.columns if type(each) is kind]
 
     @property
@@ -267,7 +268,7 @@ def _scale(mean: np.ndarray, std: np.ndarray, columns: Sequence[Column], n_rows:
     for column in columns:
         stop = start + len(column.names)
         if stop > start + 1:
-            std[start:stop] = np.sqrt(np.sum(std[start:stop] ** 2))
+            std[start:stop] = np.sqrt(np.sum(std[start:stop] ** 2) / column.weight)
         start = stop
     # the mean of n equal numbers is off by up to n rounding errors, and the deviation follows
     varies = std > n_rows * np.finfo(float).eps * np.abs(mean)
@@ -293,7 +294,9 @@ def encoder_schema(side: str) -> Record:
     return Record(
         TableEncoder,
         {
-            "columns": Each(OneOf(KINDS), check=Check("have distinct names", _are_distinct)),
+            "columns": Each(
+                OneOf(KINDS, own_symbols=True), check=Check("have distinct names", _are_distinct)
+            ),
             "scaling": Value(str, check=Check(f"be one of {SCALINGS}", SCALINGS.__contains__)),
             "fill": ArrayOf((side,)),
             "center": ArrayOf((side,)),

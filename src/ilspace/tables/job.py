@@ -101,6 +101,7 @@ def adapt_files(
     label: str,
     ids: Sequence[str] = (),
     ignored: Sequence[str] = (),
+    text: Sequence[str] = (),
     matching: str = "auto",
     scaling: str = "auto",
     n_components: int | None = None,
@@ -120,6 +121,8 @@ def adapt_files(
         are used.
     ids, ignored : sequence of str
         Columns that name rows, and columns to leave out.
+    text : sequence of str
+        Columns of free text; others are found by their values.
     matching, scaling : str
         As for :class:`TableClassifier`.
     n_components : int, optional
@@ -143,11 +146,11 @@ def adapt_files(
     tell = listener or Listener()
     if str(source) == str(target) == STANDARD_INPUT:
         raise TableError("One of the tables may be the standard input, but both are: name a file.")
-    for names, option in ((ids, "--id"), (ignored, "--ignore")):
+    for names, option in ((ids, "--id"), (ignored, "--ignore"), (text, "--text")):
         if label in names:
             raise TableError(
-                f"The column of labels must not be left out, but {label!r} is given to {option} "
-                "too: name it once."
+                f"The column of labels must not be left out, nor be a feature, but {label!r} is "
+                f"given to {option} too: name it once."
             )
     tell.on_stage("reading")
     notes: list[str] = []
@@ -176,6 +179,7 @@ def adapt_files(
         "matching": matching,
         "ids": tuple(ids),
         "ignored": tuple(ignored),
+        "text": tuple(text),
     }
     estimator = _estimator(n_components, select, seed, tell)
     model = TableClassifier(estimator, **columns, random_state=seed, callback=_following(tell))
@@ -207,7 +211,8 @@ def adapt_files(
     )
     inputs = {"source": str(source), "target": str(target), "label": label, "seed": seed}
     inputs |= {"select": select, "scaling": scaling, "columns": matching}
-    inputs |= {"id": list(ids), "ignore": list(ignored), "components": n_components}
+    inputs |= {"id": list(ids), "ignore": list(ignored), "text": list(text)}
+    inputs |= {"components": n_components}
     seconds = time.perf_counter() - start
     return Adaptation(model, *tables, labelled, diagnosis, tuple(notes), seconds, inputs, whole)
 
