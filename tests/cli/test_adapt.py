@@ -283,6 +283,9 @@ def test_refused_in_one_sentence(tmp_path, make):
         (["--label", "Clas"], "name the right one with --label 'class'"),
         (["--label", "class", "--id", "class"], "'class' is given to --id too"),
         (["--label", "class", "--ignore", "class"], "'class' is given to --ignore too"),
+        (["--label", "class", "--text", "class"], "'class' is given to --text too"),
+        (["--text", "nothing"], "'nothing' must be in a table"),
+        (["--text", "width"], "must hold strings, but 'width' holds numbers or dates"),
     ],
 )
 def test_options_that_make_no_sense(tmp_path, options, said):

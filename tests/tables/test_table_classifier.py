@@ -449,7 +449,9 @@ def test_what_is_asked_for_must_make_sense():
 
 def save_all(folder):
     other = XT[["depth", "colour"]].set_axis(["p", "q"], axis=1)
+    said = [each.assign(said=each["colour"] + " and " + each["sample"]) for each in (X, XT)]
     models = {
+        "text": (TableClassifier(text=["said"]).fit(said[0], Y, said[1]), said[1]),
         "plain": (TableClassifier().fit(X, Y, XT), XT),
         "unlike": (TableClassifier(holdout=0).fit(X, Y, other, SOME), other),
         "few": (TableClassifier(scaling="l2", ids=["sample"]).fit(X, Y, XT, SOME), XT),

@@ -136,11 +136,12 @@ def adapt(
     """Label the rows of a table, learning from a labelled table of another domain.
 
     Columns are matched by name, whatever their order; strings become categories, and sentences
-    numbers that their words span; missing numbers are filled with the mean of the column in its
-    table; identifiers are found and kept. Tables with different columns need some labelled target rows of each class. Writes
-    `predictions.csv` (identifiers, label, probability, distance to the nearest labelled row,
-    whether to trust it, the label without adaptation, and whether the label was given),
-    `model.safetensors` for `ilspace predict`, `report.html` to look at, and `summary.json`.
+    become numbers that their words decide; missing numbers are filled with the mean of the column
+    in its table; identifiers are found and kept. Tables with different columns need some labelled
+    target rows of each class. Writes `predictions.csv` (identifiers, label, probability, distance
+    to the nearest labelled row, whether to trust it, the label without adaptation, and whether the
+    label was given), `model.safetensors` for `ilspace predict`, `report.html` to look at, and
+    `summary.json`.
     """
     with refusals("ilspace adapt", failure="cannot write its results"):
         from ilspace.dask import cluster

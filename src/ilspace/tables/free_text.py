@@ -48,8 +48,8 @@ _FEWEST_WORDS = 4
 _FEWEST_TEXTS = 10
 """Different entries that it must have."""
 
-_WORD = re.compile(r"(?<!\S)[^\w\s]*([^\W\d_]+(?:['’-][^\W\d_]+)*)[^\w\s]*(?!\S)")
-"""Letters between spaces, with punctuation around: no part of a path, a code or a formula."""
+_WORD = re.compile(r"(?<!\S)[^\w\s]*([^\W\d_][^\d_/\\@\s]+)(?!\S)")
+"""Letters between spaces, with punctuation around: no part of a path, a code or a number."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,7 +141,8 @@ def learn_ngrams(sides: Sequence[pd.Series]) -> tuple[Ngrams, Ngrams] | None:
     n_axes = min(MOST_DIMENSIONS, min(rows.shape) - 1)
     if n_axes < 1:
         return None
-    decomposition = TruncatedSVD(n_axes, algorithm="arpack", random_state=0).fit(rows)
+    with np.errstate(divide="ignore", invalid="ignore"):  # shares of no variance, not used
+        decomposition = TruncatedSVD(n_axes, algorithm="arpack", random_state=0).fit(rows)
     sizes = decomposition.singular_values_
     axes = decomposition.components_[sizes > 1e-6 * sizes[0]].T.astype(np.float32)
     first = len(fitted[0][1])
@@ -171,9 +172,14 @@ def texts_of(column: pd.Series) -> pd.Series:
     Series of object
         Half a character, which no file can hold, is a question mark.
     """
-    texts = as_strings(column)
-    texts = texts.where(~texts.isin(MISSING), None)  # of a file whose strings are as written
-    return texts.map(lambda text: text.encode(errors="replace").decode(), na_action="ignore")
+    import pandas as pd
+
+    # in a file whose strings are kept as written, NA is one
+    texts = [
+        None if each is None or each in MISSING else each.encode(errors="replace").decode()
+        for each in as_strings(column)
+    ]
+    return pd.Series(texts, index=column.index, dtype=object)
 
 
 def are_free_text(sides: Sequence[pd.Series]) -> bool:
@@ -196,9 +202,10 @@ def are_free_text(sides: Sequence[pd.Series]) -> bool:
 
     if not all(map(is_text, sides)):
         return False
-    texts = pd.concat([texts_of(each).dropna() for each in sides])
-    n_different = texts.nunique()
-    if n_different < _FEWEST_TEXTS or n_different <= len(texts) / 2:
+    parts = [texts_of(each).dropna() for each in sides]
+    texts = pd.concat(parts)
+    n_different = sum(each.nunique() for each in parts)  # one may be in both tables
+    if texts.nunique() < _FEWEST_TEXTS or n_different <= len(texts) / 2:
         return False
     words = [_WORD.findall(each) for each in texts.iloc[:: -(-len(texts) // _BLOCK)]]
     if np.median([len(each) for each in words]) < _FEWEST_WORDS:

@@ -75,7 +75,7 @@ class Column(ABC):
     """Whether entries are compared as they are written, so that files are read as strings."""
 
     weight: ClassVar[float] = 1
-    """Columns of numbers that its encoded columns together vary as much as, if there are several."""
+    """How many columns of numbers its encoded columns, if there are several, vary as much as."""
 
     schema: ClassVar[dict[str, Field]] = {"name": STRING}
     """What a file holds of it."""
@@ -247,7 +247,9 @@ class Text(Column):
     characters: Ngrams
 
     as_written = True
-    weight = 4  # on random halves of the sentences, two to eight weak numbers beside them cost least
+    weight = (
+        4  # on random halves of the sentences, two to eight weak numbers beside them cost least
+    )
     schema = {
         "name": STRING,
         "words": _ngrams_schema("word"),
