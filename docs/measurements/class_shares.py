@@ -206,7 +206,9 @@ def _with_pot(X: np.ndarray, codes: np.ndarray, Xt: np.ndarray) -> np.ndarray:
 
     bandwidth = np.median(pdist(np.concatenate([X, Xt]), "sqeuclidean"))
     scaled = [each / np.sqrt(bandwidth) for each in (X, Xt)]
-    shares = np.asarray(jcpot_barycenter([scaled[0]], [codes], scaled[1], reg=0.1))
+    halves = [slice(None, None, 2), slice(1, None, 2)]  # it takes two sources at least
+    rows, labels = [scaled[0][each] for each in halves], [codes[each] for each in halves]
+    shares = np.asarray(jcpot_barycenter(rows, labels, scaled[1], reg=0.1))
     return shares / shares.sum()
 
 

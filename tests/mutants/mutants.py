@@ -714,7 +714,7 @@ MUTANTS = (
         "sharpness-not-fitted",
         "self-training",
         "rules/self_training.py",
-        "return fitting_exponent(found.scores[hidden], codes[hidden], n_uniform=1.0)",
+        "return fitting_exponent(scores, truth, n_uniform=1.0, weights=counts)",
         "return _SHARPNESS",
         ("tests/rules/test_self_training.py::test_sharpness_is_that_of_the_share_of_right_scores",),
     ),

@@ -191,7 +191,7 @@ def estimate_class_prior(
     weights = np.ones(len(codes)) if weights is None else weights
     masses = np.bincount(codes, weights, minlength=n_classes)
     prior = masses / masses.sum()
-    some, others = _sample_of_classes(codes, rng), _sample_of_target(known, rng)
+    some, others = sample_of_classes(codes, MOST_ROWS, rng), _sample_of_target(known, rng)
     X, codes, Xt, known, weights = X[some], codes[some], Xt[others], known[others], weights[some]
     probabilities = _predicted(X, codes, Xt, known, n_classes, weights=weights)
     mean = probabilities.mean(axis=0)
@@ -232,13 +232,29 @@ def in_source_scale(X: np.ndarray, Xt: np.ndarray) -> tuple[np.ndarray, np.ndarr
     return scaled[0], scaled[1]
 
 
-def _sample_of_classes(codes: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Indices of all rows, or of a random sample that has rows of each class."""
-    if len(codes) <= MOST_ROWS:
+def sample_of_classes(codes: np.ndarray, n_most: int, rng: np.random.Generator) -> np.ndarray:
+    """Indices of all rows, or of a random sample with a row of each class, in ascending order.
+
+    Parameters
+    ----------
+    codes : ndarray of int, shape (n,)
+        Class of each row.
+    n_most : int
+        Most rows to draw.
+    rng : Generator
+        Draws them.
+
+    Returns
+    -------
+    ndarray of int
+        The indices.
+    """
+    if len(codes) <= n_most:
         return np.arange(len(codes))
     order = rng.permutation(len(codes))
     _, first = np.unique(codes[order], return_index=True)
-    return np.sort(np.concatenate([order[first], np.delete(order, first)])[:MOST_ROWS])
+    order = np.concatenate([order[first], np.delete(order, first)])
+    return np.sort(order[: max(n_most, 1)])
 
 
 def _sample_of_target(known: np.ndarray, rng: np.random.Generator) -> np.ndarray:
