@@ -32,8 +32,8 @@ from sklearn.model_selection import StratifiedKFold
 from sklearn.pipeline import make_union
 
 from ilspace.datasets import load_digit_pair, load_office_caltech
+from ilspace.rules import estimate_class_prior, in_source_scale, mixture_of_classes
 from ilspace.rules.calibration import fitting_exponent
-from ilspace.rules.class_prior import estimate_class_prior, in_source_scale, mixture_of_classes
 from ilspace.tables.columns import plan_columns
 from ilspace.tables.encoding import fit_encoder
 

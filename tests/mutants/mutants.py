@@ -21,6 +21,7 @@ KINDS = (
     "search directions",
     "stochastic steps",
     "self-training",
+    "class shares",
 )
 
 
@@ -843,5 +844,50 @@ MUTANTS = (
         "maps = tuple(gain * each for gain, each",
         "maps = tuple(each for gain, each",
         ("tests/ils/test_rounds.py::test_the_plain_space_of_different_columns",),
+    ),
+    # -- class shares ------------------------------------------------------------------------------
+    Mutant(
+        "shares-weigh-no-row",
+        "class shares",
+        "domains/class_prior.py",
+        "factors[has] = shares[has] / shares[has].sum() * masses.sum() / masses[has]",
+        "factors[has] = 1.0",
+        (
+            "tests/estimators/test_class_prior.py::test_given_shares_weigh_the_source_in_moments_and_loss",
+        ),
+    ),
+    Mutant(
+        "classes-of-the-rule-stay-equal",
+        "class shares",
+        "rules/self_training.py",
+        "factors *= class_prior / class_prior[masses > 0].mean()",
+        "pass",
+        (
+            "tests/estimators/test_class_prior.py::test_masses_of_all_labelled_and_selected_rows_are_the_shares",
+        ),
+    ),
+    Mutant(
+        "odds-of-the-nearest-as-they-are",
+        "class shares",
+        "estimators/rules.py",
+        "like(odds / self.sharpness, each)[None, :]",
+        "like(0 * odds, each)[None, :]",
+        ("tests/estimators/test_class_prior.py::test_odds_of_the_nearest_rows_are_multiplied",),
+    ),
+    Mutant(
+        "a-collapsed-rule-is-believed",
+        "class shares",
+        "rules/class_prior.py",
+        "trust = float(np.clip(1 - unexplained / NOT_A_MIXTURE, 0, 1))",
+        "trust = 1.0",
+        ("tests/rules/test_class_prior.py::test_a_rule_that_collapsed_is_not_believed",),
+    ),
+    Mutant(
+        "noise-is-not-subtracted",
+        "class shares",
+        "rules/class_prior.py",
+        "unexplained = max(distance - noise, 0.0)",
+        "unexplained = distance",
+        ("tests/rules/test_class_prior.py::test_a_small_sample_of_a_mixture_is_believed",),
     ),
 )

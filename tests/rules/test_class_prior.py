@@ -52,6 +52,11 @@ def test_a_rule_that_collapsed_is_not_believed():
     assert (found.high - found.low).max() > 0.5
 
 
+def test_a_small_sample_of_a_mixture_is_believed():
+    few = np.random.default_rng(0).permutation(300)[:3]
+    assert estimate(X, Y, XT[few]).overlap == 1
+
+
 def test_shares_between_those_of_the_source_and_of_the_rule():
     shares = [estimate(X, Y, XT + step).overlap for step in (0.0, 1.0, 2.0, 4.0)]
     assert all(after <= before for before, after in zip(shares, shares[1:], strict=False))

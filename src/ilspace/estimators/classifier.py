@@ -80,7 +80,7 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         Shares of the classes in the target. None: nothing is said of them; the space is learned
         with those of the source, and the rule ``"ridge"`` gives all classes the same weight.
         ``"source"``: they are those of the source. ``"auto"``: they are estimated by
-        :func:`~ilspace.rules.class_prior.estimate_class_prior`, or counted where 20 or more target
+        :func:`~ilspace.rules.estimate_class_prior`, or counted where 20 or more target
         labels look randomly chosen. Or the shares, in the order of `classes_` or by class; sums
         within 1 % of one are normalised. They weigh the source rows as in :class:`ILSTransformer`;
         in the rules ``"ridge"`` and ``"linear"`` they are the weights of the classes, of all

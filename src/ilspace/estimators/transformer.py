@@ -80,7 +80,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
     class_prior : {"source", "auto"}, array-like of shape (n_classes,) or mapping, default=None
         Shares of the classes in the target. None: nothing is said of them; they should be about
         those of the source. ``"source"``: they are. ``"auto"``: they are estimated by
-        :func:`~ilspace.rules.class_prior.estimate_class_prior`, or counted where 20 or more target
+        :func:`~ilspace.rules.estimate_class_prior`, or counted where 20 or more target
         labels look randomly chosen. Or the shares, in the order of `classes_` or by class; sums
         within 1 % of one are normalised. Source rows then weigh q / p times as much, with q the
         share of their class in the target and p its share in the source: in the mean and

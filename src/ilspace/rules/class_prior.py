@@ -170,7 +170,7 @@ def estimate_class_prior(
     Examples
     --------
     >>> import numpy as np
-    >>> from ilspace.rules.class_prior import estimate_class_prior
+    >>> from ilspace.rules import estimate_class_prior
     >>> rng = np.random.default_rng(0)
     >>> y, yt = np.repeat([0, 1], 100), np.repeat([0, 1], [20, 180])
     >>> X, Xt = (rng.normal(size=(200, 2)) + 4 * each[:, None] for each in (y, yt))
