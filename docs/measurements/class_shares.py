@@ -232,7 +232,7 @@ def estimates(pair: Pair, others: bool) -> dict[str, np.ndarray]:
         "expectation maximisation": maximum_likelihood(held_out, codes, predicted),
         "kernel means (MMD)": mixture_of_classes(X, codes, Xt, rng=np.random.default_rng(0))[0],
     }
-    (some, labels), (few, _) = _some(X, codes, 2000), _some(Xt, pair.true_codes, 2000)
+    (some, labels), (few, _) = _some(X, codes, 1000), _some(Xt, pair.true_codes, 1000)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         if others and find_spec("skada") is not None:

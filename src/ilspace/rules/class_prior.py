@@ -164,8 +164,9 @@ def estimate_class_prior(
     ClassPriorEstimate
         Half of its interval is the sum of three: 1.96 standard errors of :math:`\mu`; the larger
         difference of :math:`\mu` from p and from the closest mixture's shares; and, for what no
-        shares explain, :math:`\tfrac12\sqrt{r\,\hat q(1 - \hat q)}`. It is a rule of thumb: on
-        the field pairs 78 to 100 % of the true shares lay in it, by group of pairs.
+        shares explain, :math:`\tfrac12\sqrt{r\,\hat q(1 - \hat q)}`. It is a rule of thumb,
+        chosen among nine on the field pairs, where 78 to 100 % of the true shares, by group of
+        pairs, lay in it.
 
     Examples
     --------
