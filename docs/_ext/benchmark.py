@@ -15,7 +15,7 @@ from sphinx.util.docutils import SphinxDirective, SphinxRole
 from stored_results import NoSuchNumberError, StoredResults
 
 from ilspace.benchmark.figures import FIGURES
-from ilspace.benchmark.formats import to_markdown
+from ilspace.benchmark.kinds import write_table
 from ilspace.benchmark.plans import PlanError
 
 _PICTURES = "_generated"
@@ -28,7 +28,7 @@ def _results(env: Any, experiment: str) -> StoredResults:
 
 
 class BenchmarkTable(SphinxDirective):
-    """The table of an experiment, one block per preprocessing."""
+    """The table of an experiment, one block per preprocessing or setting."""
 
     required_arguments = 1
 
@@ -46,7 +46,7 @@ class BenchmarkTable(SphinxDirective):
         except (NoSuchNumberError, PlanError) as error:
             raise self.error(str(error)) from None
         # headings would become sections of the page that shows the table
-        lines = to_markdown(table).splitlines()[1:]
+        lines = write_table(table, "md").splitlines()[1:]
         lines = [f"**{line[3:]}**" if line.startswith("## ") else line for line in lines]
         box = nodes.container(classes=["benchmark-table"])
         self.state.nested_parse(type(self.content)(lines, self.get_location()), 0, box)

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import numpy as np
 
-from ilspace.benchmark.formats import best_rows
-from ilspace.benchmark.plans import FIXED, load_plan
+from ilspace.benchmark.field.table import FieldBlock, FieldRow, FieldTable, group_mean, is_worse
+from ilspace.benchmark.formats import best_rows, number
+from ilspace.benchmark.kinds import load_experiment, summarise
+from ilspace.benchmark.plans import FIXED
 from ilspace.benchmark.store import Store, outdated_sentence
-from ilspace.benchmark.tables import Block, Row, Table, make_table, why_empty
+from ilspace.benchmark.tables import Block, Row, Table, why_empty
 
 BEST_OTHER = "best other"
 """Stands for the method of fixed parameters with the highest mean, the reference left out."""
@@ -48,7 +50,7 @@ class StoredResults:
         """
         return self.folder / f"{experiment}.jsonl"
 
-    def table(self, experiment: str) -> Table:
+    def table(self, experiment: str) -> Table | FieldTable:
         """Summarise an experiment.
 
         Parameters
@@ -58,7 +60,7 @@ class StoredResults:
 
         Returns
         -------
-        Table
+        Table or FieldTable
             With at least one block, of results with the current parameters and revisions.
         """
         path = self.store(experiment)
@@ -78,7 +80,10 @@ class StoredResults:
             ``mean`` (over the transfers), ``paper`` (the paper's mean), ``p``, ``trials``,
             ``name`` (of the method), ``firsts`` (transfers on which no method of fixed parameters
             is better), ``above paper`` (transfers on which it is better than everything in the
-            paper), or a transfer.
+            paper), or a transfer. Of the field benchmark the name is
+            ``experiment/setting/method/group measure``: the group may be ``all``, the measure is
+            ``accuracy`` (also if there is none), ``balanced``, ``log_loss`` or ``worse``, the
+            share of pairs more than a point below the reference.
 
         Returns
         -------
@@ -94,6 +99,8 @@ class StoredResults:
         experiment, preprocessing, method, quantity = parts
         table = self.table(experiment)
         try:
+            if isinstance(table, FieldTable):
+                return _field_text(table, preprocessing, method, quantity, name)
             return _text(table, preprocessing, method, quantity, name)
         except NoSuchNumberError as error:
             if not table.n_outdated:
@@ -115,10 +122,35 @@ def _text(table: Table, preprocessing: str, method: str, quantity: str, name: st
     return _number(difference, sign=True)
 
 
+def _field_text(table: FieldTable, setting: str, method: str, quantity: str, name: str) -> str:
+    block = _find({each.setting.name: each for each in table.blocks}, setting, name)
+    rows = {each.method.name: each for each in block.rows}
+    first, minus, second = method.partition(" - ")
+    value = _field_value(table, block, _find(rows, first, name), quantity, name)
+    if minus:
+        value -= _field_value(table, block, _find(rows, second, name), quantity, name)
+    digits = 2 if quantity.endswith("log_loss") else 1
+    return number(value, digits, sign=bool(minus))
+
+
+def _field_value(
+    table: FieldTable, block: FieldBlock, row: FieldRow, quantity: str, name: str
+) -> float:
+    group, _, measure = quantity.partition(" ")
+    measures = {each: row.means[each] for each in ("accuracy", "balanced", "log_loss")}
+    measures[""] = row.accuracy
+    reference = block.accuracy_of(table.plan.reference)
+    if reference is not None:
+        measures["worse"] = 100.0 * is_worse(row.accuracy - reference)
+    known = {each: table.members(each) for each in table.plan.groups} | {"all": block.counts}
+    chosen = _find(known, group, name) & block.counts
+    return group_mean(_find(measures, measure, name), chosen)
+
+
 @lru_cache(maxsize=16)
-def _summary(experiment: str, path: Path, changed: int) -> Table:
+def _summary(experiment: str, path: Path, changed: int) -> Table | FieldTable:
     """Table of a store as it was when it was last `changed`; a page asks for many numbers of it."""
-    return make_table(load_plan(experiment), Store(path).records())
+    return summarise(load_experiment(experiment), Store(path).records())
 
 
 def _find(known: dict, wanted: str, name: str):

@@ -45,11 +45,14 @@ def run(folder: Path, target: str, output: str, truth: np.ndarray, hidden: np.nd
     """Run a command of the page, and count on the rows that have no label in either run."""
     command = ["adapt", "source.csv", target, "--label", "class", "-o", output]
     subprocess.run([sys.executable, "-m", "ilspace.cli", *command], cwd=folder, check=True)
-    predictions = pd.read_csv(folder / output / "predictions.csv", dtype={"label": str})
-    right = predictions["label"].to_numpy() == truth
-    trusted = predictions["trusted"].to_numpy()
-    parts = {"all": hidden, "trusted": hidden & trusted, "others": hidden & ~trusted}
-    counts = ", ".join(f"{name} {right[part].mean():.1%}" for name, part in parts.items())
+    predictions = pd.read_csv(folder / output / "predictions.csv", dtype=str)
+    right = {
+        name: predictions[name].to_numpy() == truth for name in ("label", "adapted", "unadapted")
+    }
+    counts = ", ".join(f"{name} {each[hidden].mean():.1%}" for name, each in right.items())
+    trusted = hidden & (predictions["trusted"] == "True").to_numpy()
+    if trusted.any():
+        counts += f", trusted {right['label'][trusted].mean():.1%}"
     sys.stdout.write(f"{output}: right {counts}\n\n")
     sys.stdout.flush()
 

@@ -53,7 +53,7 @@ def plan():
 # -- plans ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", experiment_names())
+@pytest.mark.parametrize("name", [each for each in experiment_names() if each != "field"])
 def test_shipped_experiments_make_sense(name):
     found = load_plan(name)
     every = list(found.cells())

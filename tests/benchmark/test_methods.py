@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from sklearn.svm import LinearSVC
 
 from ilspace.baselines import GFK
+from ilspace.benchmark.kinds import load_experiment
 from ilspace.benchmark.learned_basis import LearnedBasis
 from ilspace.benchmark.methods import describe_method, make_method, method_digest
 from ilspace.benchmark.oracle import OracleSearch
-from ilspace.benchmark.plans import Method, PlanError, experiment_names, load_plan
+from ilspace.benchmark.plans import Method, PlanError, experiment_names
 from ilspace.estimators import ILSClassifier, ILSTransformer, ObjectiveSettings
 from ilspace.selection import LabelFreeSearch
 
@@ -38,7 +39,7 @@ def test_description_is_complete():
 
 @pytest.mark.parametrize("name", experiment_names())
 def test_methods_of_shipped_experiments_are_told_apart(name):
-    rows = load_plan(name).methods
+    rows = load_experiment(name).methods
     assert len({digest(row) for row in rows}) == len(rows)
     for row in rows:
         found = describe_method(row)

@@ -41,9 +41,20 @@ def adapted(folder, source, target, *options):
 
 
 def library_labels(source, target, yt=None, **options):
+    """Adapted and unadapted labels."""
     y = source["class"].to_numpy().astype(str)
     model = TableClassifier(**options).fit(source.drop(columns="class"), y, target, yt)
-    return model.predict(target).tolist()
+    labelled = model.label_rows(target).fillna("")
+    return labelled["adapted"].tolist(), labelled["unadapted"].tolist()
+
+
+def both(rows):
+    """Adapted and unadapted labels of a file of predictions."""
+    return [each["adapted"] for each in rows], [each["unadapted"] for each in rows]
+
+
+def summary_in(folder):
+    return json.loads((folder / "out" / "summary.json").read_text(encoding="utf-8"))
 
 
 @pytest.fixture(scope="module")
@@ -59,15 +70,34 @@ def test_labels_are_those_of_the_library(first):
     _, _, rows = first
     assert list(rows[0]) == ["sample", *PREDICTED]
     assert [each["sample"] for each in rows] == TABLES.target["sample"].tolist()
-    assert [each["label"] for each in rows] == library_labels(TABLES.source, TABLES.target)
+    assert both(rows) == library_labels(TABLES.source, TABLES.target)
+    assert [each["label"] for each in rows] == [each["adapted"] for each in rows]
 
 
 def test_nothing_on_standard_output_but_what_was_asked_for(first):
     folder, result, _ = first
     assert result.stdout == ""
     assert "Note: Taken for identifiers: sample." in result.stderr
-    assert "Held-out source rows" in result.stderr
+    assert "Trusted predictions: 0% of 24 (doubts: withheld 100%" in result.stderr
+    assert "Expected accuracy: " in result.stderr
     assert str(folder / "out" / "report.html") in result.stderr
+
+
+def test_the_verdict_comes_first(first):
+    folder, result, _ = first
+    summary = summary_in(folder)
+    assert result.stderr.startswith(f"{summary['verdict']}\n{summary['reason']}\n")
+    assert summary["verdict"] == "Use the adapted labels."
+    assert summary["verdict_word"] == "adapted"
+
+
+def test_the_verdict_of_like_tables_is_that_they_are(tmp_path):
+    source = TABLES.source.assign(sample=[f"{i:03d}" for i in range(30)])
+    tables = TABLES._replace(source=source[:18], target=source[18:].drop(columns="class"))
+    result, rows = adapted(tmp_path, *write_csv(tmp_path, tables))
+    assert result.stderr.startswith("The tables do not seem to differ.\n")
+    assert summary_in(tmp_path)["verdict_word"] == "no-difference"
+    assert [each["label"] for each in rows] == [each["unadapted"] for each in rows]
 
 
 def test_json_is_the_summary_quiet_is_silent_and_a_seed_repeats(first, tmp_path):
@@ -132,7 +162,7 @@ def test_arrays(tmp_path):
     _, rows = adapted(tmp_path, tmp_path / "s.npz", tmp_path / "t.npz")
     tables = [pd.DataFrame(each).add_prefix("x") for each in numbers]
     source = tables[0].assign(**{"class": TABLES.source["class"]})
-    assert [each["label"] for each in rows] == library_labels(source, tables[1])
+    assert both(rows) == library_labels(source, tables[1])
     assert [each["row"] for each in rows] == [str(i + 1) for i in range(len(rows))]
 
 
@@ -141,7 +171,8 @@ def test_labels_of_the_target_are_used_without_a_flag(tmp_path):
     result, rows = adapted(tmp_path, *write_csv(tmp_path, TABLES, target), "--json")
     assert json.loads(result.stdout)["setting"] == "semi-supervised"
     yt = [each if i < 9 else None for i, each in enumerate(TABLES.truth)]
-    assert [each["label"] for each in rows] == library_labels(TABLES.source, TABLES.target, yt)
+    assert both(rows) == library_labels(TABLES.source, TABLES.target, yt)
+    assert list(rows[0]) == ["sample", *PREDICTED, "given"]
 
 
 @pytest.mark.parametrize("n_labelled", [6, 12])
@@ -152,7 +183,9 @@ def test_other_columns_in_each_file(tmp_path, n_labelled):
     result, rows = adapted(tmp_path, *paths, "--json")
     assert json.loads(result.stdout)["columns_are_shared"] is False
     yt = [each if i < n_labelled else None for i, each in enumerate(TABLES.truth)]
-    expected = library_labels(TABLES.source, target.drop(columns="class"), yt)
+    expected, unadapted = library_labels(TABLES.source, target.drop(columns="class"), yt)
+    assert both(rows) == (expected, unadapted)
+    assert set(unadapted) == {""}  # there is no rule without adaptation
     # a label that is given stays
     expected[:n_labelled] = TABLES.truth[:n_labelled]
     assert [each["label"] for each in rows] == expected
@@ -164,14 +197,49 @@ def test_other_columns_in_each_file(tmp_path, n_labelled):
 
 def test_options_reach_the_library(tmp_path):
     paths = write_csv(tmp_path, TABLES)
-    options = ["--id", "colour", "--ignore", "width", "--components", "2", "--scaling", "l2"]
-    result, rows = adapted(tmp_path, *paths, *options, "--json", "--columns", "by-name", "--select")
+    options = ["--id", "colour", "--ignore", "width", "--method", "linear", "--scaling", "l2"]
+    options += ["--class-frequencies", "source", "--columns", "by-name", "--json"]
+    result, rows = adapted(tmp_path, *paths, *options)
     summary = json.loads(result.stdout)
     assert list(rows[0])[:3] == ["colour", "sample", "label"]
-    assert summary["parameters"]["n_components"] == 2
+    assert [each["name"] for each in summary["members"]] == ["linear"]
     assert summary["scaling"] == "l2"
     assert summary["source"]["columns"] == 3
-    assert len(summary["selection"]["settings"]) > 1
+    assert summary["class_frequencies"]["assumed"] == pytest.approx(
+        {"ant": 1 / 3, "bee": 1 / 3, "élan": 1 / 3}
+    )
+
+
+@pytest.mark.parametrize(("method", "files"), [("ils", FILES), ("CORAL", FILES[1:])])
+def test_one_method_instead_of_the_committee(tmp_path, method, files):
+    _, rows = adapted(tmp_path, *write_csv(tmp_path, TABLES), "--method", method)
+    assert both(rows) == library_labels(TABLES.source, TABLES.target, method=method)
+    assert list(rows[0]) == ["sample", *PREDICTED]
+    summary = summary_in(tmp_path)
+    assert sorted(each.name for each in (tmp_path / "out").iterdir()) == files
+    assert sorted(summary["files"]) == files
+    assert [each["name"] for each in summary["members"]] == [method]
+
+
+def test_class_frequencies_in_all_forms(tmp_path):
+    paths = write_csv(tmp_path, TABLES)
+    shares = {"ant": 0.2, "bee": 0.3, "élan": 0.5}
+    (tmp_path / "shares.csv").write_text(
+        "class,share\nélan,0.5\nant,0.2\nbee,0.3\n", encoding="utf-8"
+    )
+    found = {}
+    for given in ("ant=0.2,bee=0.3,élan=0.5", tmp_path / "shares.csv", "source", "auto"):
+        options = ["--method", "linear", "--force", "-q", "--class-frequencies", given]
+        _, rows = adapted(tmp_path, *paths, *options)
+        found[str(given)] = rows, summary_in(tmp_path)["class_frequencies"]
+    inline, file, source, auto = found.values()
+    assert inline == file
+    assert inline[1] == {"assumed": pytest.approx(shares)}
+    assert both(inline[0]) == library_labels(
+        TABLES.source, TABLES.target, method="linear", class_prior=shares
+    )
+    assert source[1] == {"assumed": pytest.approx(dict.fromkeys(shares, 1 / 3))}
+    assert set(auto[1]) == {"assumed", "low", "high", "overlap", "counted"}
 
 
 def test_options_are_those_of_the_library():
@@ -184,7 +252,14 @@ def test_options_are_those_of_the_library():
 def test_help_teaches(option):
     result = CliRunner().invoke(app, ["adapt", option])
     assert result.exit_code == 0
-    for taught in ("Examples", "--select", "Exit codes", "130", "predictions.csv"):
+    for taught in (
+        "Examples",
+        "--method",
+        "--class-frequencies",
+        "Exit codes",
+        "130",
+        "predictions.csv",
+    ):
         assert taught in result.stdout
 
 
@@ -276,13 +351,20 @@ def test_refused_in_one_sentence(tmp_path, make):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--components", "99"], "n_components must be at most"),
+        (["--method", "magic"], "must be one of committee, linear, "),
+        (["--class-frequencies", "nothing"], "'nothing' is none of these"),
+        (["--class-frequencies", "ant=0.5,wasp=0.5"], "wasp"),
+        (["--class-frequencies", "ant=0.5,bee=0.2,élan=0.2"], "sum"),
+        (["--class-frequencies", "ant=1,bee=0,élan=0"], "At least 2 classes"),
         (["--id", "nothing"], "'nothing' must be in a table"),
         (["--scaling", "sqrt-zscore-l2"], "negative numbers"),
         (["--label", "nothing"], "must have the column 'nothing'"),
         (["--label", "Clas"], "name the right one with --label 'class'"),
         (["--label", "class", "--id", "class"], "'class' is given to --id too"),
         (["--label", "class", "--ignore", "class"], "'class' is given to --ignore too"),
+        (["--label", "class", "--text", "class"], "'class' is given to --text too"),
+        (["--text", "nothing"], "'nothing' must be in a table"),
+        (["--text", "width"], "must hold strings, but 'width' holds numbers or dates"),
     ],
 )
 def test_options_that_make_no_sense(tmp_path, options, said):

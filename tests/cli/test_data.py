@@ -104,7 +104,7 @@ def test_list_and_public_addresses():
     result = run("list")
     assert result.exit_code == 0
     lines = result.stdout.splitlines()
-    assert len(lines) == 5
+    assert len(lines) == 11
     assert all(" here " in line for line in lines)
     copy = PUBLIC_COPIES["office_caltech_surf"]
     assert copy.address.endswith(f"{copy.commit}/ToRelease_GFK/data")

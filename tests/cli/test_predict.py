@@ -16,16 +16,19 @@ from typer.testing import CliRunner
 
 from ilspace import ILSClassifier, TableClassifier
 from ilspace.cli.app import app
+from ilspace.estimators.persistence import state_of
+from ilspace.storage import write_model
 
 TABLES = small_tables()
 X, Y, XT = TABLES.features
+MODEL = TableClassifier()
 FURTHER = small_tables(seed=0, nt=60).target
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("predict")
-    TableClassifier().fit(X, Y, XT).save(folder / "model.safetensors")
+    MODEL.fit(X, Y, XT).save(folder / "model.safetensors")
     FURTHER.to_csv(folder / "new.csv", index=False)
     return folder
 
@@ -38,10 +41,6 @@ def rows_of(text):
     return list(csv.DictReader(io.StringIO(text)))
 
 
-def expected():
-    return TableClassifier().fit(X, Y, XT).label_rows(FURTHER)
-
-
 @pytest.fixture(scope="module")
 def printed(folder):
     result = run(folder / "model.safetensors", folder / "new.csv", "-q")
@@ -50,13 +49,15 @@ def printed(folder):
 
 
 def test_labels_are_those_of_the_library(printed):
-    rows, wanted = rows_of(printed), expected()
+    rows, wanted = rows_of(printed), MODEL.label_rows(FURTHER)
     assert list(rows[0]) == ["sample", *PREDICTED]
     assert [each["sample"] for each in rows] == FURTHER["sample"].tolist()
     assert [each["label"] for each in rows] == wanted["label"].tolist()
     assert [each["trusted"] for each in rows] == wanted["trusted"].astype(str).tolist()
-    met = [float(each["distance"]) for each in rows]
-    np.testing.assert_allclose(met, wanted["distance"], rtol=1e-5)
+    for name in ("adapted", "unadapted", "doubts"):
+        assert [each[name] for each in rows] == wanted[name].tolist()
+    met = [float(each["probability"]) for each in rows]
+    np.testing.assert_allclose(met, wanted["probability"], rtol=1e-5)
 
 
 def test_the_folder_of_results_will_do(folder, printed):
@@ -80,7 +81,7 @@ def test_labels_are_utf8_wherever_they_go(folder):
     ended = subprocess.run([*map(str, command)], capture_output=True, env=environment, check=True)
     assert "élan" in ended.stdout.decode("utf-8")
     said = ended.stderr.decode()
-    assert said.strip().startswith(f"Labelled {len(FURTHER)} rows, ")
+    assert said.startswith(f"Labelled {len(FURTHER)} rows, ")
     assert "trusted (doubts: " in said
 
 
@@ -156,16 +157,16 @@ def test_numbers_among_categories_are_the_same_in_every_block(tmp_path):
     source, target = (
         each.assign(code=rng.permutation(codes.repeat(20))[: len(each)]) for each in (X, XT)
     )
-    TableClassifier().fit(source, Y, target).save(tmp_path / "m")
+    fitted = TableClassifier().fit(source, Y, target)
+    fitted.save(tmp_path / "m")
     table = target.assign(code=["1", "", *["2"] * 10, *["x"] * 12])
     table.to_csv(tmp_path / "t.csv", index=False)
     whole, blocks = (run(tmp_path / "m", tmp_path / "t.csv", "-q", "--rows", n) for n in (99, 6))
     assert whole.exit_code == 0
     assert whole.stdout == blocks.stdout
-    fitted = TableClassifier().fit(source, Y, target)
     wanted = fitted.label_rows(table.assign(code=table["code"].replace("", None)))
-    met = [float(each["distance"]) for each in rows_of(whole.stdout)]
-    np.testing.assert_allclose(met, wanted["distance"], rtol=1e-5)
+    met = [float(each["probability"]) for each in rows_of(whole.stdout)]
+    np.testing.assert_allclose(met, wanted["probability"], rtol=1e-5)
 
 
 def test_labels_in_arrays_are_not_taken_for_identifiers(tmp_path):
@@ -224,6 +225,10 @@ def test_models_that_will_not_do(folder, tmp_path):
     whole = (folder / "model.safetensors").read_bytes()
     (tmp_path / "cut").write_bytes(whole[: len(whole) // 2])
     refused(tmp_path / "cut", new, said="cut")
+    state = state_of(MODEL)
+    state["parameters"]["holdout"] = state["parameters"].pop("method")
+    write_model(tmp_path / "old", state, kind=state.pop("kind"), training={})
+    refused(tmp_path / "old", new, said="written by another version of ilspace")
 
 
 def test_an_output_that_exists_needs_force(folder, tmp_path, printed):

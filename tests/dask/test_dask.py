@@ -568,3 +568,53 @@ def test_the_method_without_an_estimator():
     ils = fit_ils(check_dask_domains(X, DATA.y, Xt, None), n_components=3)
     expected = fit_ils(check_domains(DATA.X, DATA.y, DATA.Xt), n_components=3)
     np.testing.assert_allclose(ils.metric, expected.metric, atol=1e-8)
+
+
+# -- class shares --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("rule", "prior", "n_labelled", "lazy"),
+    [
+        ("nearest", "source", 7, "both"),
+        ("nearest", [0.2, 0.7, 0.1], 7, "target"),
+        ("nearest", [0.4, 0.0, 0.6], 0, "both"),
+        ("linear", [0.2, 0.7, 0.1], 7, "both"),
+        ("linear", [0.4, 0.0, 0.6], 0, "target"),
+        (GaussianNB(), [0.2, 0.7, 0.1], 0, "both"),
+    ],
+)
+def test_class_shares_weigh_rows_on_the_workers(monkeypatch, rule, prior, n_labelled, lazy):
+    monkeypatch.setattr(partitions, "PARTITION", 40)
+    yt = few_labels(n_labelled=n_labelled) if n_labelled else None
+    model = ILSClassifier(3, classifier=rule, self_training=0, class_prior=prior)
+    expected = clone(model).fit(DATA.X, DATA.y, DATA.Xt, yt)
+    X = da.from_array(DATA.X, chunks=(25, 3)) if lazy == "both" else DATA.X
+    found = clone(model).fit(X, DATA.y, da.from_array(DATA.Xt, chunks=(30, 6)), yt)
+    np.testing.assert_allclose(found.source_mean_, expected.source_mean_)
+    np.testing.assert_allclose(found.metric_, expected.metric_, atol=1e-8)
+    np.testing.assert_allclose(found.class_prior_, expected.class_prior_)
+    np.testing.assert_array_equal(found._class_counts, expected._class_counts)
+    np.testing.assert_allclose(
+        found.predict_proba(DATA.Xt), expected.predict_proba(DATA.Xt), atol=1e-6
+    )
+
+
+def test_class_shares_are_estimated_from_rows_that_are_drawn():
+    model = ILSClassifier(3, self_training=0, class_prior="auto", random_state=0)
+    expected = clone(model).fit(DATA.X, DATA.y, DATA.Xt)
+    lazy = da.from_array(DATA.X, chunks=(25, 6)), da.from_array(DATA.Xt, chunks=(30, 6))
+    found = clone(model).fit(lazy[0], DATA.y, lazy[1])
+    np.testing.assert_allclose(found.class_prior_, expected.class_prior_)
+    counted = clone(model).fit(lazy[0], DATA.y, lazy[1], few_labels(n_labelled=25))
+    assert counted.class_prior_estimate_.counted
+
+
+def test_a_sample_has_rows_of_each_class():
+    y = np.where(np.arange(90) < 88, 0, [1, 2] * 45)
+    domains = check_dask_domains(da.from_array(DATA.X, chunks=(20, 6)), y, None, None)
+    rows, codes, weights = domains.sources[0].sample(10, np.random.default_rng(0))
+    assert set(codes) == {0, 1, 2}
+    assert 10 <= len(rows) <= 13
+    assert len(weights) == len(rows)
+    assert {tuple(each) for each in rows} <= {tuple(each) for each in DATA.X}

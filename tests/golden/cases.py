@@ -310,24 +310,25 @@ def _table(data, source_rows, target_rows, **changes) -> Numbers:
     X, Xt = X.iloc[source_rows], 1.5 * X.iloc[target_rows]
     model = TableClassifier(
         classifier(5, **changes),
+        class_prior="source",
         scaling="zscore",
         matching="by-name",
-        holdout=0.2,
         trust=0.9,
         random_state=0,
     ).fit(X, y[source_rows], Xt)
-    rows = model.label_rows(Xt)
+    rows, plain = model.label_rows(Xt), model.unadapted_
+    assert plain is not None
     return {
-        "holdout_score": model.holdout_score_,
-        "inverse_temperature": model.inverse_temperature_,
+        "class_prior": model.class_prior_,
+        "agreement": [model.agreement_.confidence, model.agreement_.inverse_temperature],
         "trust": [model.trust_.confidence, model.trust_.distance],
-        "unadapted": model.unadapted_.means[:, :5],
+        "coefficients": plain.coef_[:, :5],
+        "unadapted": rows["unadapted"].tolist(),
         "labels": rows["label"].tolist(),
         "doubts": rows["doubts"].tolist(),
         "probability": rows["probability"].to_numpy()[:20],
-        "distance": rows["distance"].to_numpy()[:20],
-        "n_iter": model.estimator_.n_iter_,
-        "metric": model.estimator_.metric_,
+        "n_iter": model.ils_.n_iter_,
+        "metric": model.ils_.metric_,
     }
 
 

@@ -13,8 +13,8 @@ from ilspace.rules.ridge import KernelExpansion, LandmarkRidge, laplacian_ridge,
 from ilspace.rules.self_training import (
     Prediction,
     class_targets,
+    class_weights,
     empties_a_class,
-    equal_class_weights,
     held_out_inverse_temperature,
     selective_ridge,
     surest,
@@ -129,7 +129,7 @@ def test_a_class_that_had_less_than_a_tenth_of_its_share_may_vanish(n_rare, want
 @settings(max_examples=80, deadline=None)
 def test_classes_weigh_the_same_and_the_total_stays(rows):
     codes, weights = (np.array(each) for each in zip(*rows, strict=True))
-    met = equal_class_weights(codes, weights, 6)
+    met = class_weights(codes, weights, 6)
     present = np.unique(codes[codes >= 0])
     total = weights[codes >= 0].sum()
     for code in present:

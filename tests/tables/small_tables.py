@@ -8,7 +8,7 @@ from shifted import shifted
 
 NUMBERS = ("height", "width", "depth", "weight")
 COLOURS = ("red", "green", "blå")
-PREDICTED = ("label", "probability", "distance", "trusted", "doubts", "unadapted")
+PREDICTED = ("label", "probability", "trusted", "doubts", "adapted", "unadapted")
 
 
 class SmallTables(NamedTuple):

@@ -100,7 +100,23 @@ def test_roots_of_negative_numbers():
         fit_encoder(X, COLUMNS, scaling="sqrt-zscore-l2")
 
 
-def test_the_default_depends_on_the_width():
-    wide = [Number(f"c{i}") for i in range(WIDE)]
-    assert default_scaling(wide, wide) == "zscore-l2"
-    assert default_scaling(wide, wide[1:]) == "zscore"
+def test_the_default_depends_on_the_columns():
+    rng = np.random.default_rng(0)
+    names = [f"c{i}" for i in range(WIDE)]
+    wide = [Number(each) for each in names]
+
+    def chosen(*tables, n=WIDE):
+        frames = [pd.DataFrame(each, columns=names) for each in tables]
+        return default_scaling(*((each, wide[:n]) for each in frames))
+
+    measured = rng.normal(size=(20, WIDE))
+    counts = rng.poisson(np.arange(1, WIDE + 1), size=(20, WIDE)).astype(float)
+    pixels = np.minimum(rng.integers(0, 30, size=(20, WIDE)), 16).astype(float)
+    gaps = np.where(rng.random((20, WIDE)) < 0.1, np.nan, counts)
+    assert chosen(measured, measured) == "zscore-l2"
+    assert chosen(measured, measured, n=WIDE - 1) == "zscore"
+    assert chosen(counts, gaps) == "sqrt-zscore-l2"
+    assert chosen(counts, counts + 0.5) == "zscore-l2"
+    assert chosen(pixels, pixels / 16) == "l2"
+    assert chosen(pixels, counts) == "sqrt-zscore-l2"
+    assert chosen(pixels, -pixels) == "zscore-l2"

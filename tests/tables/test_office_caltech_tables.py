@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from ilspace import ILSClassifier, TableClassifier
+from ilspace import TableClassifier
 from ilspace.benchmark.protocols import hoffman_splits
 from ilspace.cli.app import app
 from ilspace.datasets import load_office_caltech, preprocess
@@ -47,25 +47,27 @@ def adapted(folder, source, target, *options):
         return json.loads(result.stdout), list(csv.DictReader(stream))
 
 
-def labels_of(rows):
-    return np.array([each["label"] for each in rows])
+def labels_of(rows, name="label"):
+    return np.array([each[name] for each in rows])
 
 
 def test_two_files(tmp_path, surf):
     source, y, target, truth = surf
     summary, rows = adapted(tmp_path, source.assign(**{"class": y}), target)
     assert [each["image"] for each in rows] == target["image"].tolist()
-    rows_of = [
-        preprocess(each.to_numpy(), "zscore-l2") for each in (source, target.drop(columns="image"))
-    ]
-    alone = ILSClassifier(self_training=0).fit(rows_of[0], y, rows_of[1])
-    expected = alone.predict(rows_of[1])
-    assert np.mean(labels_of(rows) == truth) == np.mean(expected == truth)
-    assert (labels_of(rows) == expected).all()
-    assert np.mean(expected == truth) > 0.35
-    trusted = np.array([each["trusted"] == "True" for each in rows])
-    assert np.mean((expected == truth)[trusted]) > np.mean(expected == truth) + 0.1
+    expected = TableClassifier().fit(source, y, target).label_rows(target)
+    for name in ("adapted", "unadapted"):
+        assert (labels_of(rows, name) == expected[name]).all()
+    adapted_share, plain_share = (
+        np.mean(expected[name] == truth) for name in ("adapted", "unadapted")
+    )
+    assert adapted_share > max(0.35, plain_share)
     assert summary["identifiers"] == ["image"]
+    assert (labels_of(rows) == labels_of(rows, "adapted")).all()
+    wide = [preprocess(each.to_numpy(), "zscore-l2") for each in (source, target[source.columns])]
+    alone = TableClassifier("linear-own", class_prior="source").fit(source, y, target)
+    np.testing.assert_allclose(alone.encode(source, "source"), wide[0], atol=1e-12)
+    np.testing.assert_allclose(alone.encode(target), wide[1], atol=1e-12)
 
     # the model labels the same rows as it did, and shuffled columns make no difference
     order = np.random.default_rng(0).permutation(target.columns)
@@ -80,10 +82,8 @@ def test_shuffled_columns(tmp_path, surf):
     source, y, target, truth = surf
     order = np.random.default_rng(1).permutation(target.columns)
     _, rows = adapted(tmp_path, source.assign(**{"class": y}), target[order])
-    assert (
-        labels_of(rows).tolist()
-        == TableClassifier().fit(source, y, target).predict(target).tolist()
-    )
+    expected = TableClassifier().fit(source, y, target).predict(target)
+    assert labels_of(rows, "adapted").tolist() == expected.tolist()
 
 
 def test_gaps_in_a_third_of_the_entries(tmp_path, surf):
@@ -93,7 +93,7 @@ def test_gaps_in_a_third_of_the_entries(tmp_path, surf):
     words = words.mask(rng.random(words.shape) < 0.3)
     _, rows = adapted(tmp_path, source.assign(**{"class": y}), words)
     expected = TableClassifier().fit(source, y, words).predict(words)
-    assert (labels_of(rows) == expected).all()
+    assert (labels_of(rows, "adapted") == expected).all()
     assert np.mean(expected == truth) > 0.25  # of ten classes
 
 
@@ -110,6 +110,7 @@ def test_other_columns_and_three_labels_a_class(tmp_path, surf):
     assert summary["columns_are_shared"] is False
     model = TableClassifier().fit(source, y, target.add_prefix("unit "), some)
     expected = model.predict(target.add_prefix("unit "))
-    assert (labels_of(rows) == expected).all()
+    assert (labels_of(rows, "adapted") == expected).all()
+    assert set(labels_of(rows, "unadapted")) == {""}
     hidden = np.array([each is None for each in some])
     assert np.mean((expected == truth)[hidden]) > 0.6

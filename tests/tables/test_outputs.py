@@ -4,6 +4,7 @@ import html
 import json
 import os
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,12 +13,14 @@ import pytest
 from tables.small_tables import PREDICTED, small_tables, write_csv
 
 import ilspace
-from ilspace.selection import CRITERIA
 from ilspace.tables import TableError, read_table
+from ilspace.tables.diagnosis import diagnose
 from ilspace.tables.job import Listener, adapt_files
 from ilspace.tables.labels import take_source_labels, take_target_labels
+from ilspace.tables.members import MEMBERS
 from ilspace.tables.outputs import check_folder, staged, summary_of, write_outputs
 from ilspace.tables.prediction import predictions_table
+from ilspace.tables.verdict import Word
 
 TABLES = small_tables()
 TOLD = {"stages": [], "steps": []}
@@ -45,45 +48,108 @@ def test_files(job):
     assert list(predictions) == ["sample", *PREDICTED]
     assert predictions["sample"].tolist() == TABLES.target["sample"].tolist()  # 00000, 00001, …
     again = ilspace.load(folder / "model.safetensors")
-    assert again.predict(TABLES.target).tolist() == predictions["label"].tolist()
+    assert again.label_rows(TABLES.target)["label"].tolist() == predictions["label"].tolist()
+    assert again.predict(TABLES.target).tolist() == predictions["adapted"].tolist()
     assert adaptation.labelled["trusted"].tolist() == predictions["trusted"].tolist()
 
 
 def test_summary(job):
-    _, summary, _ = job
+    adaptation, summary, _ = job
+    model, verdict = adaptation.model, adaptation.diagnosis.verdict
     assert summary["setting"] == "unsupervised"
     assert summary["source"] == {"rows": 30, "columns": 5}
     assert summary["target"] == {"rows": 24, "columns": 5, "labelled": 0}
     assert summary["identifiers"] == ["sample"]
-    assert summary["comparison"]["judged_by"] == "circular validation"
+    assert summary["verdict_word"] in list(Word)
+    assert (summary["verdict"], summary["reason"]) == (verdict.sentence, verdict.reason)
+    assert summary["judged"] == {
+        "by": "agreement",
+        "labels": 0,
+        "probability_adapted_better": None,
+        "label_more_rows": verdict.n_more,
+        "accuracy": {},
+    }
+    expected = summary["expected_accuracy"]
+    assert expected["adapted"] == pytest.approx(model.agreement_.expected_accuracy, abs=1e-6)
+    assert expected["low"] < expected["adapted"] < expected["high"]
+    assert expected["unadapted"] <= expected["adapted"]
+    assert expected["reliable"] is False  # classes of ten rows
+    assert [each["name"] for each in summary["members"]] == list(MEMBERS)
+    assert all(0 <= each["agrees"] <= 1 for each in summary["members"])
+    shares = summary["class_frequencies"]
+    assert list(shares["assumed"].values()) == model.class_prior_.tolist()
+    assert all(shares["low"][each] <= shares["assumed"][each] for each in shares["low"])
     for when in ("before", "after"):
         assert set(summary["shift"][when]) == {"stein", "mmd", "mmd_p_value", "a_distance"}
     assert sum(summary["balance"]["predicted"].values()) == pytest.approx(1)
-    assert summary["optimization"]["status"] in ("CONVERGED", "SETTLED")
-    assert summary["selection"] is None
-    assert summary["notes"] == ["Taken for identifiers: sample."]
+    assert summary["latent_space"]["status"] in ("CONVERGED", "SETTLED")
+    assert summary["trusted"]["withheld"][0] == "a class has fewer than 15 source rows"
+    assert summary["notes"][0] == "Taken for identifiers: sample."
+    assert summary["notes"][1].startswith("No prediction is trusted: a class has fewer than 15")
 
 
 def test_the_page_says_all_of_it(job):
     _, summary, folder = job
     page = (folder / "report.html").read_text(encoding="utf-8")
-    assert html.escape(summary["verdict"]) in page
     for said in (
-        "not adapted",
+        html.escape(summary["verdict"]),
+        html.escape(summary["reason"]),
+        *(html.escape(each["about"]) for each in summary["members"]),
+        "of the adapted labels are expected to be right",
+        "It is unreliable here",
+        "The class frequencies of the target were estimated",
+        "No prediction is trusted",
         "Stein divergence",
         "p-value of the MMD",
         "proxy A-distance",
         "Share of each class",
         "Before adaptation",
         "After adaptation",
-        summary["optimization"]["reason"],
+        summary["latent_space"]["reason"],
         "columns that weigh most",
         "colour=green",
     ):
         assert said in page, said
+    assert page.index(html.escape(summary["verdict"])) < page.index("Learned from")
     assert len(re.findall(r'role="img"', page)) == len(
         re.findall(r'aria-label="[^"]+"></div>', page)
     )
+
+
+@pytest.mark.parametrize(("method", "is_saved"), [("linear", True), ("CORAL", False)])
+def test_one_method_alone(tmp_path, method, is_saved):
+    adaptation = adapt_files(*write_csv(tmp_path, TABLES), label="class", method=method)
+    summary = write_outputs(adaptation, tmp_path / "out")
+    wanted = FILES if is_saved else FILES[1:]
+    assert sorted(each.name for each in (tmp_path / "out").iterdir()) == wanted
+    assert sorted(summary["files"]) == wanted
+    assert [each["name"] for each in summary["members"]] == [method]
+    assert summary["latent_space"] is None
+    assert summary["shift"]["after"] is None
+    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
+    assert "Convergence" not in page
+    assert summary["inputs"]["method"] == method
+
+
+@pytest.mark.parametrize(
+    ("word", "column"),
+    [("adapted", "adapted"), ("cannot-tell", "adapted")]
+    + [("unadapted", "unadapted"), ("no-difference", "unadapted")],
+)
+def test_the_label_is_what_the_verdict_recommends(tmp_path, monkeypatch, word, column):
+    def judged(model, tables, **options):
+        found = diagnose(model, tables, **options)
+        return replace(found, verdict=replace(found.verdict, word=Word(word)))
+
+    monkeypatch.setattr("ilspace.tables.job.diagnose", judged)
+    paths = write_csv(tmp_path, TABLES, TABLES.labelled(1))
+    adaptation = adapt_files(*paths, label="class", method="linear-own")
+    labelled = adaptation.labelled
+    assert (labelled["adapted"] != labelled["unadapted"]).any()
+    assert labelled["label"][1:].tolist() == labelled[column][1:].tolist()
+    assert labelled["label"][0] == TABLES.truth[0]  # given
+    model = adaptation.model
+    assert model.label_rows(TABLES.target)["label"].tolist() == labelled[column].tolist()
 
 
 def test_semi_supervised_needs_no_flag(tmp_path):
@@ -91,9 +157,14 @@ def test_semi_supervised_needs_no_flag(tmp_path):
     summary = write_outputs(adapt_files(*paths, label="class"), tmp_path / "out")
     assert summary["setting"] == "semi-supervised"
     assert summary["target"]["labelled"] == 12
-    assert "target labels alone" in summary["comparison"]["scores"]
+    assert set(summary["judged"]["accuracy"]) == {
+        *("adapted", "unadapted", "linear-target"),
+        *MEMBERS,
+    }
+    assert summary["judged"]["labels"] == 12
+    assert 0 <= summary["judged"]["probability_adapted_better"] <= 1
     page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "target labels alone" in page
+    assert "linear-target" in page
 
 
 def target_labels(folder, classes, entries) -> Any:
@@ -144,33 +215,18 @@ def test_whole_labels_of_a_source_with_gaps(tmp_path):
     assert y.tolist() == ["0", "1"]
 
 
-def test_selection_reports_every_criterion_of_every_setting(tmp_path):
+def test_stages_and_steps_are_told(job):
+    stages = ["reading", "fitting", "fitting ils", "judging", "labelling"]
+    assert TOLD["stages"] == stages
+    assert all(np.isfinite(each.objective) for each in TOLD["steps"])
+
+
+def test_judging_by_labels_is_counted(tmp_path):
     counts = []
     listener = Listener(on_count=lambda *count: counts.append(count))
-    paths = write_csv(tmp_path, TABLES)
-    adaptation = adapt_files(*paths, label="class", select=True, listener=listener)
-    summary = write_outputs(adaptation, tmp_path / "out")
-    settings = summary["selection"]["settings"]
-    assert len(settings) > 1
-    assert (len(settings), len(settings)) in counts
-    assert all(set(CRITERIA) <= set(each) for each in settings)
-    assert summary["selection"]["chosen"] in [each["params"] for each in settings]
-    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert all(f">{each}</th>" in page for each in CRITERIA)
-    assert "(chosen)" in page
-
-
-def test_a_choice_that_knew_the_labels_is_called_so(tmp_path):
     paths = write_csv(tmp_path, TABLES, TABLES.labelled(12))
-    for select in (True, False):
-        said = adapt_files(*paths, label="class", select=select, n_components=2).warnings
-        assert any("fits that had all target labels" in each for each in said) is select
-
-
-def test_stages_and_steps_are_told(job):
-    assert TOLD["stages"][0] == "reading"
-    assert TOLD["stages"][-2:] == ["labelling", "comparing"]
-    assert all(np.isfinite(each.objective) and 0 <= each.accuracy <= 1 for each in TOLD["steps"])
+    adapt_files(*paths, label="class", method="linear", listener=listener)
+    assert counts == [(i, 5) for i in range(1, 6)]
 
 
 def test_shares_of_columns_in_directions(job):

@@ -1,74 +1,53 @@
-"""Bounds of trust, against a search over all of them."""
+"""Which predictions are trusted: each reason to withhold all, and each doubt of a row."""
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from scipy.stats import binomtest
 
-from ilspace.tables.trust import (
-    FARTHEST,
-    FEWEST_ROWS,
-    LEAST_CONFIDENCE,
-    Trust,
-    in_words,
-    learn_trust,
+from ilspace.tables.agreement import Agreement
+from ilspace.tables.trust import Trust, in_words, learn_trust
+
+WELL = Agreement(0.9, 0.8, 1.0)
+DISTANCES = np.arange(101.0)
+
+
+def trust_of(agreement=WELL, *, fewest_rows=15, overlap=0.5, probability=0.9):
+    return learn_trust(
+        agreement,
+        DISTANCES,
+        fewest_rows=fewest_rows,
+        overlap=overlap,
+        probability=probability,
+    )
+
+
+def test_bounds():
+    trust = trust_of(probability=0.75)
+    assert trust == Trust(0.75, 99.0, ())  # one row in a hundred lies farther away
+    assert trust_of(Agreement(0.75, 0.8, 1.0)).withheld == ()  # 0.6 is enough
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ({"fewest_rows": 14}, "a class has fewer than 15 source rows"),
+        ({"overlap": 0.49}, "the tables hardly overlap, even with other class frequencies"),
+        (
+            {"agreement": Agreement(0.9, 0.66, 1.0)},
+            "the members of the committee agree too little",
+        ),
+    ],
 )
-
-HELD_OUT = st.lists(
-    st.tuples(st.integers(0, 8).map(lambda each: each / 8), st.booleans()), min_size=1, max_size=60
-)
-
-
-def naive_confidence(probability, is_right, accuracy):
-    """The least threshold of all that keeps enough rows and is right often enough."""
-    for threshold in sorted({0.0, *probability}):
-        kept = [right for p, right in zip(probability, is_right, strict=True) if p >= threshold]
-        if len(kept) < FEWEST_ROWS:
-            continue
-        found = binomtest(sum(kept), len(kept)).proportion_ci(0.5, method="wilson")
-        if found.low >= accuracy - 1e-12:
-            return max(threshold, min(LEAST_CONFIDENCE, accuracy))
-    return np.inf
+def test_each_reason_to_trust_nothing(changes, said):
+    trust = trust_of(**changes)
+    assert trust.withheld == (said,)
+    doubts = trust.doubts(np.ones(3), np.zeros(3))
+    assert in_words(doubts).tolist() == ["withheld"] * 3
 
 
-@settings(max_examples=100, deadline=None)
-@given(rows=HELD_OUT, accuracy=st.sampled_from([0.0, 0.5, 0.9, 1.0]))
-def test_the_widest_bounds_that_are_right_often_enough(rows, accuracy):
-    probability, is_right = (np.array(each) for each in zip(*rows, strict=True))
-    distance = np.arange(len(rows), dtype=float)
-    trust = learn_trust(probability, distance, is_right=is_right, accuracy=accuracy)
-    assert trust.confidence == naive_confidence(probability, is_right, accuracy)
-    assert trust.distance == np.quantile(distance, FARTHEST)
+def test_all_reasons_at_once():
+    assert len(trust_of(Agreement(0.5, 0.5, 1.0), fewest_rows=1, overlap=0.0).withheld) == 3
 
 
-@pytest.mark.parametrize("accuracy", [0.75, 0.8, 0.9])
-@pytest.mark.parametrize("seed", range(4))
-def test_bounds_of_many_rows_that_are_as_right_as_they_are_sure(seed, accuracy):
-    rng = np.random.default_rng(seed)
-    probability = rng.uniform(0.3, 1.0, 300)
-    is_right = rng.random(300) < probability
-    trust = learn_trust(probability, np.ones(300), is_right=is_right, accuracy=accuracy)
-    assert trust.confidence == naive_confidence(probability, is_right, accuracy)
-    assert 0.3 < trust.confidence < 1
-
-
-@pytest.mark.parametrize(("n_rows", "is_enough"), [(9, False), (10, True)])
-def test_a_confidence_is_backed_by_ten_rows(n_rows, is_enough):
-    right = np.full(n_rows, True)
-    trust = learn_trust(np.ones(n_rows), np.ones(n_rows), is_right=right, accuracy=0.9)
-    assert np.isfinite(trust.confidence) == is_enough
-
-
-def test_both_bounds_count():
-    probability, distance = np.array([0.5, 0.4, 0.9, 0.3]), np.array([2.0, 1.0, 2.1, 9.0])
-    doubts = Trust(0.5, 2.0).doubts(probability, distance)
+def test_each_doubt_of_a_row():
+    doubts = trust_of().doubts(np.array([0.9, 0.89, 1.0, 0.1]), np.array([99.0, 0, 99.1, 200]))
     assert in_words(doubts).tolist() == ["", "unsure", "far", "unsure far"]
-
-
-@pytest.mark.parametrize("share", [0.0, 1.0])
-def test_all_or_none(share):
-    is_right = np.full(20, bool(share))
-    probability = np.linspace(0.8, 1, 20)
-    trust = learn_trust(probability, np.ones(20), is_right=is_right, accuracy=0.9)
-    assert (in_words(trust.doubts(probability, np.ones(20))) == "").mean() == share

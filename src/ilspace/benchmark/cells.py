@@ -130,11 +130,27 @@ def run_cell(cell: Cell) -> dict[str, Any]:
     try:
         return record | _fit_and_score(cell, seed)
     except Exception as error:  # a method that fails must not end the run
-        text = "".join(traceback.format_exception_only(error)).strip()
-        # file names only: stores are published, and folders are private
-        frames = traceback.extract_tb(error.__traceback__)
-        places = [f"{Path(each.filename).name}:{each.lineno} {each.name}" for each in frames]
-        return record | {"error": text, "places": places}
+        return record | failure(error)
+
+
+def failure(error: Exception) -> dict[str, Any]:
+    """Part of the record of a cell that failed.
+
+    Parameters
+    ----------
+    error : Exception
+        What was raised.
+
+    Returns
+    -------
+    dict
+        The error, and the places that it passed.
+    """
+    text = "".join(traceback.format_exception_only(error)).strip()
+    # file names only: stores are published, and folders are private
+    frames = traceback.extract_tb(error.__traceback__)
+    places = [f"{Path(each.filename).name}:{each.lineno} {each.name}" for each in frames]
+    return {"error": text, "places": places}
 
 
 def _fit_and_score(cell: Cell, seed: int) -> dict[str, Any]:

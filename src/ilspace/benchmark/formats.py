@@ -13,7 +13,23 @@ from ilspace.benchmark.store import outdated_sentence
 from ilspace.benchmark.tables import Block, Row, Table
 
 
-def _number(value: float | None, digits: int = 1, *, sign: bool = False) -> str:
+def number(value: float | None, digits: int = 1, *, sign: bool = False) -> str:
+    """Round a number.
+
+    Parameters
+    ----------
+    value : float or None
+        The number.
+    digits : int, default=1
+        After the point.
+    sign : bool, default=False
+        Whether positive numbers have one.
+
+    Returns
+    -------
+    str
+        A dash for None and NaN.
+    """
     if value is None or np.isnan(value):
         return "–"
     return f"{value:{'+' if sign else ''}.{digits}f}"
@@ -47,7 +63,7 @@ def _notes(table: Table, block: Block) -> str:
         "the second best in italics. Parameters: paper = fixed for all transfers, label-free = "
         "chosen without target labels, oracle = chosen on target labels. Δ: mean minus the "
         f"paper's. Rank: mean over the transfers; differences below "
-        f"{_number(block.critical_difference, 2)} are not significant (Nemenyi, 5 %). p: "
+        f"{number(block.critical_difference, 2)} are not significant (Nemenyi, 5 %). p: "
         f"Wilcoxon's signed-rank test against {table.reference} over the transfers.{missing}"
     )
 
@@ -72,12 +88,12 @@ def to_markdown(table: Table) -> str:
         lines += [f"| {' | '.join(heads)} |", "|---|---" + "|--:" * (len(heads) - 2) + "|"]
         for i, (row, places) in enumerate(zip(block.rows, _places(block), strict=True)):
             cells = [
-                f"{_number(mean)} ± {_number(std)}"
+                f"{number(mean)} ± {number(std)}"
                 for mean, std in zip(row.mean, row.std, strict=True)
             ]
-            cells = _emphasised([*cells, _number(row.average, 2)], places, ("**{}**", "*{}*"))
-            cells += [_number(row.difference, 2, sign=True), _number(block.ranks[i], 2)]
-            cells += [_number(block.p_values[i], 3)]
+            cells = _emphasised([*cells, number(row.average, 2)], places, ("**{}**", "*{}*"))
+            cells += [number(row.difference, 2, sign=True), number(block.ranks[i], 2)]
+            cells += [number(block.p_values[i], 3)]
             lines.append(f"| {row.method} | {row.selection} | {' | '.join(cells)} |")
             if row.paper is not None:
                 cells = [*_printed(row.paper), "", "", ""]
@@ -94,7 +110,7 @@ def _emphasised(cells: list[str], places: np.ndarray, styles: tuple[str, str]) -
 
 def _printed(paper: np.ndarray) -> list[str]:
     """Numbers of the paper, and their mean."""
-    return [*map(_number, paper), _number(float(np.mean(paper)), 2)]
+    return [*map(number, paper), number(float(np.mean(paper)), 2)]
 
 
 def to_latex(table: Table) -> str:
@@ -121,9 +137,9 @@ def to_latex(table: Table) -> str:
             "\\midrule",
         ]
         for row, places in zip(block.rows, _places(block), strict=True):
-            cells = [*map(_number, row.mean), _number(row.average, 2)]
+            cells = [*map(number, row.mean), number(row.average, 2)]
             cells = _emphasised(cells, places, ("\\textbf{{{}}}", "\\textit{{{}}}"))
-            cells.append(_number(row.difference, 2, sign=True))
+            cells.append(number(row.difference, 2, sign=True))
             lines.append(" & ".join([row.method, *cells]).replace("–", "--") + " \\\\")
             if row.paper is not None:
                 lines.append(" & ".join(["\\quad paper", *_printed(row.paper), ""]) + " \\\\")

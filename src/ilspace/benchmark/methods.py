@@ -11,14 +11,24 @@ from typing import Any
 import numpy as np
 
 from ilspace import baselines, estimators
+from ilspace.benchmark.field.constant import ConstantAnswer
 from ilspace.benchmark.learned_basis import LearnedBasis
 from ilspace.benchmark.oracle import OracleSearch
-from ilspace.benchmark.plans import Cell, Method, PlanError
+from ilspace.benchmark.plans import Cell, Method, PlanError, Task
 from ilspace.ils import ObjectiveSettings
 from ilspace.selection import LabelFreeSearch
+from ilspace.tables import TableClassifier
 
 NOT_PART_OF_METHOD = frozenset({"verbose", "callback", "n_jobs"})
 """Parameters that do not change the results."""
+
+KINDS = {
+    **{name: getattr(estimators, name) for name in estimators.__all__},
+    **{name: getattr(baselines, name) for name in baselines.__all__},
+    "TableClassifier": TableClassifier,
+    "ConstantAnswer": ConstantAnswer,
+}
+"""Classes by the names that plans use."""
 
 
 def make_estimator(name: str, parameters: dict[str, Any], seed: int | None) -> Any:
@@ -27,11 +37,11 @@ def make_estimator(name: str, parameters: dict[str, Any], seed: int | None) -> A
     Parameters
     ----------
     name : str
-        A class of `ilspace` or `ilspace.baselines`, or a classmethod such as
-        ``"ILSClassifier.as_in_paper"``.
+        One of `KINDS`, a class of `ilspace`, `ilspace.baselines` or `ilspace.tables`, or a
+        classmethod such as ``"ILSClassifier.as_in_paper"``.
     parameters : dict
-        Its parameters, also nested ones such as ``objective__trade_off``; ``source_basis="ils"``
-        is the basis that ILS learns.
+        Its parameters, also nested ones such as ``objective__trade_off``; ``"None"`` is None, and
+        ``source_basis="ils"`` is the basis that ILS learns.
     seed : int or None
         Value of `random_state`, where it has one that is not given.
 
@@ -41,18 +51,15 @@ def make_estimator(name: str, parameters: dict[str, Any], seed: int | None) -> A
         Not fitted.
     """
     kind_name, _, maker = name.partition(".")
-    home = estimators if kind_name in estimators.__all__ else baselines
-    if kind_name not in home.__all__:
-        known = ", ".join([*estimators.__all__, *baselines.__all__])
-        raise PlanError(f"There is no estimator {name!r}; there are {known}.")
-    kind = getattr(home, kind_name)
+    if kind_name not in KINDS:
+        raise PlanError(f"There is no estimator {name!r}; there are {', '.join(KINDS)}.")
+    kind = KINDS[kind_name]
+    parameters = {k: None if v == "None" else v for k, v in parameters.items()}
     nested = {key: each for key, each in parameters.items() if "__" in key}
     direct = {key: each for key, each in parameters.items() if key not in nested}
     try:
         estimator = (getattr(kind, maker) if maker else kind)(**direct)
-        if getattr(estimator, "objective", "none") is None:  # its defaults, spelled out
-            estimator.set_params(objective=ObjectiveSettings())
-        estimator.set_params(**nested)
+        _spell_out(estimator).set_params(**nested)
     except (TypeError, ValueError) as error:
         raise PlanError(
             f"The parameters of {name} must be among {', '.join(kind().get_params())}, but are "
@@ -63,6 +70,13 @@ def make_estimator(name: str, parameters: dict[str, Any], seed: int | None) -> A
         return LearnedBasis(estimator)
     if "random_state" in estimator.get_params() and "random_state" not in parameters:
         estimator.set_params(random_state=seed)
+    return estimator
+
+
+def _spell_out(estimator: Any) -> Any:
+    """Make an objective of default settings one of its own, so that they are described."""
+    if getattr(estimator, "objective", "none") is None:
+        estimator.set_params(objective=ObjectiveSettings())
     return estimator
 
 
@@ -104,7 +118,8 @@ def describe_method(method: Method | Cell) -> dict[str, Any]:
     -------
     dict
         Plain data for JSON: name of the class, revision and resolved parameters, defaults
-        included; the same again for each estimator among the parameters. The revision is the sum
+        included; the same again for each estimator among the parameters, and for the parts that an
+        estimator makes for itself. The revision is the sum
         of the attributes `_revision` of the class and its bases, so that raising any one counts.
         Parameters that do not change the results, and the seed of a cell, are left out; a
         `random_state` given by the plan is not.
@@ -130,21 +145,31 @@ def method_digest(description: Mapping[str, Any]) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def check_digest(cell: Cell) -> None:
+def check_digest(cell: Task) -> None:
     """Refuse a cell whose method differs from that of the plan.
 
     Parameters
     ----------
-    cell : Cell
+    cell : Task
         A cell to run.
     """
-    here = method_digest(describe_method(cell))
+    here = method_digest(cell.describe())
     if here != cell.digest:
+        name = cell.as_dict()["method"]
         raise PlanError(
-            f"{cell.method} must be the method of digest {cell.digest} that the plan asks for, but "
-            f"is one of digest {here} where it runs: install the same version of ilspace on all "
-            "workers."
+            f"{name} must be the method of digest {cell.digest} that the plan asks for, but is one "
+            f"of digest {here} where it runs: install the same version of ilspace on all workers."
         )
+
+
+def _parts(estimator: Any) -> list[Any]:
+    """Estimators that one makes for itself: their defaults and revisions count as its own.
+
+    A class says which they are by a method `_method_parts`, which returns them unfitted.
+    """
+    if hasattr(estimator, "_method_parts"):
+        return list(estimator._method_parts())
+    return []
 
 
 def _described(value: Any) -> Any:
@@ -160,7 +185,9 @@ def _described(value: Any) -> Any:
         }
         revision = sum(vars(each).get("_revision", 0) for each in type(value).__mro__)
         name = type(value).__name__
-        return {"estimator": name, "revision": revision, "parameters": parameters}
+        described = {"estimator": name, "revision": revision, "parameters": parameters}
+        parts = [_described(_spell_out(each)) for each in _parts(value)]
+        return described | {"parts": parts} if parts else described
     if isinstance(value, (np.generic, np.ndarray)):
         value = value.tolist()
     if isinstance(value, Mapping):

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields, replace
 from importlib import resources
 from itertools import product
 from pathlib import Path
-from typing import Any
+from typing import Any, Protocol
 
 from ilspace.benchmark.protocols import TRANSFERS
 
@@ -67,6 +67,47 @@ def cell_place(cell: Mapping[str, Any]) -> str:
     return cell_key({k: v for k, v in cell.items() if k != "digest"})
 
 
+class Task(Protocol):
+    """A cell of either kind of experiment, as the runner and the store see it.
+
+    Attributes
+    ----------
+    digest : str
+        Digest of its method's description.
+    """
+
+    @property
+    def digest(self) -> str:
+        """Digest of its method's description."""
+        ...
+
+    @property
+    def key(self) -> str:
+        """Unique key, as a string."""
+        ...
+
+    @property
+    def shared_needs(self) -> tuple[str, str]:
+        """What cells have in common that fail with the same errors."""
+        ...
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain data, with ``method``, the name of its row."""
+        ...
+
+    def describe(self) -> dict[str, Any]:
+        """Description of the method."""
+        ...
+
+    def check(self) -> None:
+        """Raise the errors that this cell, and similar ones, would fail with."""
+        ...
+
+    def run(self) -> dict[str, Any]:
+        """Fit and score; the record."""
+        ...
+
+
 @dataclass(frozen=True)
 class Cell:
     """One fit and its score: the unit of a benchmark.
@@ -120,6 +161,31 @@ class Cell:
     def key(self) -> str:
         """Unique key, as a string."""
         return cell_key(self.as_dict())
+
+    @property
+    def shared_needs(self) -> tuple[str, str]:
+        """What cells have in common that fail with the same errors."""
+        return self.digest, self.preprocessing
+
+    # imported where used, for the command line reads names of plans before it needs any method
+
+    def describe(self) -> dict[str, Any]:
+        """Description of the method, see :func:`~ilspace.benchmark.methods.describe_method`."""
+        from ilspace.benchmark.methods import describe_method
+
+        return describe_method(self)
+
+    def check(self) -> None:
+        """Raise the errors that this cell, and similar ones, would fail with."""
+        from ilspace.benchmark.cells import check_cell
+
+        check_cell(self)
+
+    def run(self) -> dict[str, Any]:
+        """Fit and score, see :func:`~ilspace.benchmark.cells.run_cell`."""
+        from ilspace.benchmark.cells import run_cell
+
+        return run_cell(self)
 
 
 @dataclass(frozen=True)
@@ -204,6 +270,26 @@ class Plan:
         """
         return self.columns.get((source, target), source + target)
 
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """Names of the blocks of the table: the preprocessings."""
+        return self.preprocessing
+
+    def block_of(self, cell: Mapping[str, Any]) -> str:
+        """Block of a cell.
+
+        Parameters
+        ----------
+        cell : mapping
+            A cell as plain data.
+
+        Returns
+        -------
+        str
+            Its preprocessing.
+        """
+        return cell["preprocessing"]
+
     def cells(self) -> Iterable[Cell]:
         """All cells, grouped by their data.
 
@@ -235,6 +321,7 @@ class Plan:
         trials: int | None = None,
         methods: Sequence[str] = (),
         transfers: Sequence[str] = (),
+        blocks: Sequence[str] = (),
     ) -> Plan:
         """A subset of the plan.
 
@@ -246,6 +333,8 @@ class Plan:
             Only these rows, case-insensitive; all by default.
         transfers : sequence of str
             Only these, such as ``"AW"``; all by default.
+        blocks : sequence of str
+            Only these preprocessings; all by default.
 
         Returns
         -------
@@ -259,6 +348,7 @@ class Plan:
         for what, given, known, names in (
             ("method", methods, by_name, [method.name for method in self.methods]),
             ("transfer", transfers, by_letters, by_letters),
+            ("preprocessing", blocks, self.preprocessing, self.preprocessing),
         ):
             if unknown := sorted(set(given) - set(known)):
                 raise PlanError(
@@ -271,6 +361,7 @@ class Plan:
             trials=self.trials if trials is None else trials,
             methods=tuple(by_name[each] for each in methods) or self.methods,
             transfers=tuple(by_letters[each] for each in transfers) or self.transfers,
+            preprocessing=tuple(blocks) or self.preprocessing,
         )
 
 
@@ -281,7 +372,7 @@ def experiment_names() -> tuple[str, ...]:
 
 
 def load_plan(name: str) -> Plan:
-    """Read a plan.
+    """Read a plan of the paper's kind.
 
     Parameters
     ----------
@@ -293,16 +384,32 @@ def load_plan(name: str) -> Plan:
     Plan
         Checked.
     """
+    return parse_plan(*read_experiment(name))
+
+
+def read_experiment(name: str) -> tuple[str, str]:
+    """Read the file of an experiment.
+
+    Parameters
+    ----------
+    name : str
+        Name of an experiment that the package ships, or path of a TOML file.
+
+    Returns
+    -------
+    name, text : str
+        Its name, and the content of its file.
+    """
     if name in experiment_names():
         file = resources.files("ilspace.benchmark") / "experiments" / f"{name}.toml"
-        return parse_plan(name, file.read_text(encoding="utf-8"))
+        return name, file.read_text(encoding="utf-8")
     path = Path(name)
     if path.suffix != ".toml" or not path.is_file():
         raise PlanError(
             f"{name!r} must be an experiment ({', '.join(experiment_names())}) or a TOML file, but "
             "is neither."
         )
-    return parse_plan(path.stem, path.read_text(encoding="utf-8"))
+    return path.stem, path.read_text(encoding="utf-8")
 
 
 def parse_plan(name: str, text: str) -> Plan:

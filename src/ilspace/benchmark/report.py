@@ -11,7 +11,11 @@ import plotly.graph_objects as go
 from sklearn.decomposition import PCA
 
 from ilspace.benchmark.cells import load_trial
-from ilspace.benchmark.plans import Cell, Plan, experiment_names, load_plan
+from ilspace.benchmark.field.formats import make_sheets, notes
+from ilspace.benchmark.field.plan import FieldPlan
+from ilspace.benchmark.field.table import make_field_table
+from ilspace.benchmark.kinds import load_experiment
+from ilspace.benchmark.plans import Cell, Plan, experiment_names
 from ilspace.benchmark.store import Store, find_results, outdated_sentence
 from ilspace.benchmark.tables import Block, Table, make_table, why_empty
 from ilspace.estimators import ILSTransformer
@@ -39,13 +43,42 @@ def write_report(folder: Path, *, illustrate: Cell | None = None) -> str:
         HTML that needs nothing from the network.
     """
     sections = [
-        _experiment(load_plan(name), records)
+        _section(load_experiment(name), records)
         for name in experiment_names()
         if (records := list(Store(folder / f"{name}.jsonl").records()))
     ]
     if illustrate is not None:
         sections.append(_latent_space(illustrate))
     return render_page("ilspace benchmark", sections, introduction=_INTRODUCTION)
+
+
+def _section(plan: Plan | FieldPlan, records: list[dict[str, Any]]) -> Section:
+    if isinstance(plan, FieldPlan):
+        return _field(plan, records)
+    return _experiment(plan, records)
+
+
+def _field(plan: FieldPlan, records: list[dict[str, Any]]) -> Section:
+    table = make_field_table(plan, records)
+    if not table.blocks:
+        sentence = why_empty(table, f"{plan.name}.jsonl", f"ilspace bench run {plan.name}")
+        return Section(plan.name, plan.title, f"<p>{escaped(sentence)}</p>")
+    parts = []
+    for block in table.blocks:
+        parts.append(f"<h3>{escaped(block.setting.title)}</h3>")
+        for sheet in make_sheets(table, block):
+            head = "".join(f'<th scope="col">{escaped(each)}</th>' for each in sheet.heads)
+            lines = "".join(
+                f'<tr><th scope="row">{escaped(line[0])}</th>'
+                f"{''.join(f'<td>{escaped(each)}</td>' for each in line[1:])}</tr>"
+                for line in sheet.lines
+            )
+            parts.append(
+                f'<div class="wide"><table><caption>{escaped(sheet.title)}</caption>'
+                f"<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
+            )
+    parts += [f"<p>{escaped(each)}</p>" for each in notes(table)]
+    return Section(plan.name, plan.title, "".join(parts))
 
 
 def _experiment(plan: Plan, records: list[dict[str, Any]]) -> Section:

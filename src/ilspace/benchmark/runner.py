@@ -9,21 +9,19 @@ from typing import Any
 import joblib
 
 from ilspace.backend import one_thread
-from ilspace.benchmark.cells import check_cell, run_cell
-from ilspace.benchmark.methods import describe_method
-from ilspace.benchmark.plans import Cell
+from ilspace.benchmark.plans import Task
 from ilspace.benchmark.store import Store
 from ilspace.dask import cluster
 
 
-def _run_alone(cell: Cell) -> dict[str, Any]:
+def _run_alone(cell: Task) -> dict[str, Any]:
     """Run a cell in one thread: cells run in parallel."""
     with one_thread():
-        return run_cell(cell)
+        return cell.run()
 
 
 def run_cells(
-    cells: Iterable[Cell],
+    cells: Iterable[Task],
     store: Store,
     *,
     jobs: int = -1,
@@ -39,7 +37,7 @@ def run_cells(
 
     Parameters
     ----------
-    cells : iterable of Cell
+    cells : iterable of Task
         What to run.
     store : Store
         Where results are, and go.
@@ -63,11 +61,11 @@ def run_cells(
     finished = store.finished()
     todo = [cell for cell in cells if cell.key not in finished]
     # report errors common to all cells before the first runs
-    for cell in {(cell.digest, cell.preprocessing): cell for cell in todo}.values():
-        check_cell(cell)
+    for cell in {cell.shared_needs: cell for cell in todo}.values():
+        cell.check()
     described = store.methods()
     missing = {
-        cell.digest: describe_method(cell)
+        cell.digest: cell.describe()
         for cell in {cell.digest: cell for cell in todo}.values()
         if cell.digest not in described
     }

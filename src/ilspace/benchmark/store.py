@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ilspace.benchmark.plans import Cell, cell_key, cell_place
+from ilspace.benchmark.plans import Task, cell_key, cell_place
 
 
 class Store:
@@ -98,7 +98,8 @@ class Store:
 
     def _write(self, content: dict[str, Any]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        line = json.dumps(content, sort_keys=True, allow_nan=False).encode() + b"\n"
+        text = json.dumps(content, sort_keys=True, allow_nan=False, separators=(",", ":"))
+        line = text.encode() + b"\n"
         handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         try:
             size = os.fstat(handle).st_size
@@ -129,12 +130,12 @@ class Results:
     n_outdated: int
 
 
-def find_results(cells: Iterable[Cell], records: Iterable[dict[str, Any]]) -> Results:
+def find_results(cells: Iterable[Task], records: Iterable[dict[str, Any]]) -> Results:
     """Select the records of given cells.
 
     Parameters
     ----------
-    cells : iterable of Cell
+    cells : iterable of Task
         Which cells count.
     records : iterable of dict
         Records of these cells or others.

@@ -7,13 +7,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from importlib import resources
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import stats
 
 from ilspace.benchmark.plans import FIXED, Plan, PlanError
 from ilspace.benchmark.store import find_results
+
+if TYPE_CHECKING:
+    from ilspace.benchmark.field.table import FieldTable
 
 
 @dataclass(frozen=True)
@@ -174,12 +177,12 @@ def make_table(plan: Plan, records: Iterable[dict[str, Any]], reference: str = "
     return Table(plan, transfers, tuple(blocks), reference, n_failed, results.n_outdated)
 
 
-def why_empty(table: Table, store: str, command: str) -> str:
+def why_empty(table: Table | FieldTable, store: str, command: str) -> str:
     """Message for an empty table: the reason and the remedy.
 
     Parameters
     ----------
-    table : Table
+    table : Table or FieldTable
         A table without blocks.
     store : str
         Name of its store.

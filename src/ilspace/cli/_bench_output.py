@@ -12,32 +12,35 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
+from ilspace.benchmark.field.plan import FieldPlan
 from ilspace.benchmark.plans import Plan, load_plan
 from ilspace.benchmark.runner import run_cells
 from ilspace.benchmark.store import Store, find_results, outdated_sentence
 from ilspace.storage import output_folder, whole_file
 
 
-def _scores(plan: Plan, records: dict[str, list[dict[str, Any]]]) -> Table:
-    """Mean accuracy of each method and preprocessing, as results come in."""
-    table = Table("method", *plan.preprocessing, "seconds per fit", "failed", box=None)
+def _scores(plan: Plan | FieldPlan, records: dict[str, list[dict[str, Any]]]) -> Table:
+    """Mean accuracy of each method and block, as results come in."""
+    table = Table("method", *plan.blocks, "seconds per fit", "failed", box=None)
     for method in plan.methods:
-        done = [each for each in records[method.name] if each["error"] is None]
+        tried = records[method.name]
+        done = [each for each in tried if "accuracy" in each]
         means = []
-        for name in plan.preprocessing:
-            found = [each["accuracy"] for each in done if each["cell"]["preprocessing"] == name]
+        for name in plan.blocks:
+            found = [each["accuracy"] for each in done if plan.block_of(each["cell"]) == name]
             means.append(f"{np.mean(found):.2f} ({len(found)})" if found else "–")
-        took = f"{np.mean([each['fit_seconds'] for each in done]):.2f}" if done else "–"
-        n_failed = len(records[method.name]) - len(done)
+        seconds = [each["seconds" if "seconds" in each else "fit_seconds"] for each in done]
+        took = f"{np.mean(seconds):.2f}" if done else "–"
+        n_failed = sum(each.get("error") is not None for each in tried)
         table.add_row(method.name, *means, took, str(n_failed or ""))
     return table
 
 
-def run_and_watch(plan: Plan, store: Store, *, jobs: int, dask: str | None) -> int:
+def run_and_watch(plan: Plan | FieldPlan, store: Store, *, jobs: int, dask: str | None) -> int:
     """Run what is left of a plan; the number of cells that failed."""
     cells = list(plan.cells())
     results = find_results(cells, store.records())
-    done = [each for each in results.records.values() if each["error"] is None]
+    done = [each for each in results.records.values() if each.get("error") is None]
     records: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for record in done:
         records[record["cell"]["method"]].append(record)
@@ -62,7 +65,7 @@ def run_and_watch(plan: Plan, store: Store, *, jobs: int, dask: str | None) -> i
         run_cells(cells, store, jobs=jobs, dask=dask, on_record=on_record)
     n_failed = 0
     for method, tried in records.items():
-        errors = [each["error"] for each in tried if each["error"] is not None]
+        errors = [each["error"] for each in tried if each.get("error") is not None]
         n_failed += len(errors)
         if errors:
             last = f"{method} failed {len(errors)} times, last: {errors[-1]}"

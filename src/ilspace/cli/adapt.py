@@ -21,8 +21,8 @@ EXAMPLES = """**Examples**
 
 - `ilspace adapt shop-2024.csv shop-2025.csv --label class -o out`: the new file has no labels
 
-- `ilspace adapt old.parquet new.csv --label species --id sample -o out --select`: try several
-  settings, and choose without target labels
+- `ilspace adapt old.parquet new.csv --label state --id patient --class-frequencies
+  sick=0.3,well=0.7 -o out`: it is known how many in the new file are sick
 
 - `ilspace adapt mri.csv ct.csv --label diagnosis -o out`: other columns in each file; then some
   rows of the second need a diagnosis, the others leave it blank
@@ -85,6 +85,13 @@ def adapt(
     ignored: Annotated[
         list[str] | None, typer.Option("--ignore", help="Column to leave out. Repeatable.")
     ] = None,
+    text: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Column of free text; columns of many different sentences are found without. "
+            "Repeatable."
+        ),
+    ] = None,
     columns: Annotated[
         Matching,
         typer.Option(
@@ -96,17 +103,27 @@ def adapt(
     scaling: Annotated[
         Scaling,
         typer.Option(
-            help="How columns and rows are scaled, each table by itself, step by step: sqrt of "
-            "counts, zscore of columns, l2 for rows of length 1. auto: zscore, and from 50 columns "
-            "on zscore-l2."
+            help="How columns and rows are scaled, by the source or each by itself: sqrt of "
+            "counts, zscore of columns, l2 for rows of length 1. auto: zscore; from 50 columns on "
+            "sqrt-zscore-l2 for counts, l2 for pixels and the like, else zscore-l2."
         ),
     ] = Scaling.auto,
-    components: Annotated[
-        int | None, typer.Option(min=1, help="Dimension of the latent space.", show_default="auto")
-    ] = None,
-    select: Annotated[
-        bool, typer.Option("--select", help="Try several settings; choose without target labels.")
-    ] = False,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="committee, one of its members (linear, linear-own, self-training, "
+            "self-training-own, ils), linear-target, which learns from target labels alone, or a "
+            "class of ilspace.baselines, such as CORAL."
+        ),
+    ] = "committee",
+    class_frequencies: Annotated[
+        str,
+        typer.Option(
+            help="Shares of the classes in the target: NAME=SHARE,NAME=SHARE,...; a CSV file with "
+            "a class and its share in each line; source, as in the source; or auto, estimated.",
+            metavar="NAME=SHARE,...|FILE|source|auto",
+        ),
+    ] = "auto",
     dask: Annotated[
         str | None,
         typer.Option(
@@ -128,19 +145,22 @@ def adapt(
 ) -> None:
     """Label the rows of a table, learning from a labelled table of another domain.
 
-    Columns are matched by name, whatever their order; text columns become categories; missing
-    numbers are filled with the mean of the column in its table; identifiers are found and kept.
+    Columns are matched by name, whatever their order; strings become categories, and sentences
+    become numbers that their words decide; missing numbers are filled with the mean of the column
+    in its table; identifiers are found and kept.
     Tables with different columns need some labelled target rows of each class. Writes
-    `predictions.csv` (identifiers, label, probability, distance to the nearest labelled row,
-    whether to trust it, the label without adaptation, and whether the label was given),
+    `predictions.csv` (identifiers; the label that the verdict recommends, its probability, whether
+    to trust it and why not; the labels with and without adaptation; whether a label was given),
     `model.safetensors` for `ilspace predict`, `report.html` to look at, and `summary.json`.
     """
     with refusals("ilspace adapt", failure="cannot write its results"):
         from ilspace.dask import cluster
+        from ilspace.tables.class_frequencies import read_class_frequencies
         from ilspace.tables.job import adapt_files
         from ilspace.tables.outputs import check_folder, write_outputs
 
         check_folder(output, force=force)
+        class_prior = read_class_frequencies(class_frequencies)
         # the cluster ends after the bar, and however the job ends
         with cluster(dask), _bar(quiet) as listener:
             adaptation = adapt_files(
@@ -149,10 +169,11 @@ def adapt(
                 label=label,
                 ids=tuple(ids or ()),
                 ignored=tuple(ignored or ()),
+                text=tuple(text or ()),
                 matching=columns.value,
                 scaling=scaling.value,
-                n_components=components,
-                select=select,
+                method=method,
+                class_prior=class_prior,
                 seed=seed,
                 partitioned=dask is not None,
                 listener=listener,
@@ -174,15 +195,16 @@ def _bar(quiet: bool) -> Iterator[Listener]:
     from ilspace.tables.job import Listener
 
     columns = ("{task.description}", BarColumn(20), "{task.fields[known]}", TimeElapsedColumn())
-    with Progress(*columns, console=Console(stderr=True, quiet=quiet), transient=True) as progress:
+    console = Console(stderr=True)
+    console.quiet = quiet or not console.is_terminal  # where nothing moves, nothing is left
+    with Progress(*columns, console=console, transient=True) as progress:
         task = progress.add_task("", total=None, known="")
 
         def stage(name: str) -> None:
             progress.update(task, description=name, total=None, completed=0, known="")
 
         def step(now: Step) -> None:
-            accuracy = "" if now.accuracy is None else f", held-out accuracy {now.accuracy:.0%}"
-            progress.update(task, known=f"{now.iteration}: {now.objective:.4g}{accuracy}")
+            progress.update(task, known=f"{now.iteration}: {now.objective:.4g}")
 
         def count(done: int, total: int) -> None:
             progress.update(task, completed=done, total=total, known=f"{done}/{total}")
@@ -194,14 +216,15 @@ def _say(summary: dict[str, Any], output: Path) -> None:
     """Say on standard error what came of a job."""
     from ilspace.tables.prediction import PREDICTIONS, REPORT, doubts_in_words
 
-    said = [f"Note: {note}" for note in summary["notes"]] + [summary["verdict"]]
-    accuracy, target = summary["held_out_source_accuracy"], summary["target"]
+    target, expected = summary["target"], summary["expected_accuracy"]
     n_new = (target["rows"] - target["labelled"]) or target["rows"]
-    if accuracy is not None:
-        said.append(
-            f"Held-out source rows: {accuracy:.0%} right. Trusted predictions: "
-            f"{summary['trusted']['share']:.0%} of {n_new}"
-            f"{doubts_in_words(summary['trusted']['doubts'])}."
-        )
-    said.append(f"Labels: {output / PREDICTIONS}   to look at: {output / REPORT}")
+    said = [
+        summary["verdict"],
+        summary["reason"],
+        f"Trusted predictions: {summary['trusted']['share']:.0%} of {n_new}"
+        f"{doubts_in_words(summary['trusted']['doubts'])}. Expected accuracy: "
+        f"{expected['adapted']:.0%}{'' if expected['reliable'] else ', unreliable here'}.",
+        *(f"Note: {note}" for note in summary["notes"]),
+        f"Labels: {output / PREDICTIONS}   to look at: {output / REPORT}",
+    ]
     typer.echo("\n".join(said), err=True)

@@ -22,6 +22,8 @@ RUN_EXAMPLES = """**Examples**
 
 - `ilspace bench run surf-unsupervised --jobs 2`: all of it; start it again after an interruption
 
+- `ilspace bench run field --transfers tables --blocks none`: tables without target labels
+
 - `ilspace bench run my-experiment.toml --store results`: an experiment of one's own
 """
 TABLE_EXAMPLES = """**Examples**
@@ -42,7 +44,14 @@ Pictures = Annotated[Path, typer.Option(file_okay=False, help="Folder for the pi
 Page = Annotated[Path, typer.Option(dir_okay=False, help="The page to write.")]
 Trials = Annotated[int | None, typer.Option(min=1, help="Only the first trials.")]
 Methods = Annotated[str, typer.Option(help="Only these methods, separated by commas.")]
-Transfers = Annotated[str, typer.Option(help="Only these transfers, such as AW,DA.")]
+Transfers = Annotated[
+    str,
+    typer.Option(help="Only these transfers, such as AW,DA; of `field`, groups or pairs."),
+]
+Blocks = Annotated[
+    str,
+    typer.Option(help="Only these blocks of the table: preprocessings, or settings of `field`."),
+]
 
 
 class Format(StrEnum):
@@ -67,6 +76,7 @@ def run(
     trials: Trials = None,
     methods: Methods = "",
     transfers: Transfers = "",
+    blocks: Blocks = "",
     jobs: Annotated[int, typer.Option(help="Processes; -1 for one per core.")] = -1,
     store: StoreFolder = Path("results"),
     dask: Annotated[
@@ -83,10 +93,14 @@ def run(
     """
     kept = "all finished cells are stored. Run it again to go on."
     with refusals("ilspace bench run", kept=kept):
+        from ilspace.benchmark.kinds import load_experiment
         from ilspace.cli._bench_output import run_and_watch
 
-        plan = load_plan(name).narrowed(
-            trials=trials, methods=_listed(methods), transfers=_listed(transfers)
+        plan = load_experiment(name).narrowed(
+            trials=trials,
+            methods=_listed(methods),
+            transfers=_listed(transfers),
+            blocks=_listed(blocks),
         )
         n_failed = run_and_watch(plan, _store(store, name), jobs=jobs, dask=dask)
     if n_failed:
@@ -100,32 +114,37 @@ def table(
     trials: Trials = None,
     methods: Methods = "",
     transfers: Transfers = "",
+    blocks: Blocks = "",
     store: StoreFolder = Path("results"),
 ) -> None:
-    """Print the table of an experiment: our accuracies beside the paper's.
+    """Print the table of an experiment: our accuracies beside the paper's, or beside other rules.
 
     Nothing else is printed there; standard error says how many cells are left out because their
     results were made with other parameters or by another revision of the method. The same table is
     also written as `STORE/NAME.md`, `.csv` and `.tex`.
     """
     with refusals("ilspace bench table"):
-        from ilspace.benchmark.formats import FORMATS, SUFFIXES
-        from ilspace.benchmark.tables import make_table, why_empty
+        from ilspace.benchmark.formats import SUFFIXES
+        from ilspace.benchmark.kinds import load_experiment, summarise, write_table
+        from ilspace.benchmark.tables import why_empty
         from ilspace.storage import write_whole
 
-        plan = load_plan(name).narrowed(
-            trials=trials, methods=_listed(methods), transfers=_listed(transfers)
+        plan = load_experiment(name).narrowed(
+            trials=trials,
+            methods=_listed(methods),
+            transfers=_listed(transfers),
+            blocks=_listed(blocks),
         )
         results = _store(store, name)
-        made = make_table(plan, results.records())
+        made = summarise(plan, results.records())
         if not made.blocks:
             raise PlanError(why_empty(made, str(results.path), f"ilspace bench run {name}"))
         for each, suffix in SUFFIXES.items():
-            write_whole(results.path.with_suffix(suffix), FORMATS[each](made).encode())
+            write_whole(results.path.with_suffix(suffix), write_table(made, each).encode())
     if made.n_outdated:
         remedy = f"are left out: make them anew with `ilspace bench run {name}`"
         typer.echo(outdated_sentence(made.n_outdated, remedy), err=True)
-    typer.echo(FORMATS[format.value](made), nl=False)
+    typer.echo(write_table(made, format.value), nl=False)
 
 
 @bench.command("figures")

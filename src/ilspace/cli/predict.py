@@ -58,7 +58,8 @@ def predict(
         if Path(output).is_file() and Path(table).is_file() and Path(output).samefile(table):
             raise TableError(f"The output {output} must not be the table itself: name another.")
         columns = (TextColumn("labelled {task.completed} rows"), TimeElapsedColumn())
-        console = Console(stderr=True, quiet=quiet)
+        console = Console(stderr=True)
+        console.quiet = quiet or not console.is_terminal  # where nothing moves, nothing is left
         with (
             Progress(*columns, console=console, transient=True) as progress,
             _opened(output, force=force) as stream,

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import reduce
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,14 @@ from sklearn.utils.validation import _get_feature_names
 from ilspace.backend import is_dask
 from ilspace.dask.labels import encoded, label_blocks
 from ilspace.dask.pairs import DaskRows
-from ilspace.dask.partitions import class_sums, cut_partitions, latent_rows
+from ilspace.dask.partitions import (
+    class_sums,
+    cut_partitions,
+    latent_rows,
+    of_classes,
+    sampled_rows,
+    weighted_moments,
+)
 from ilspace.dask.rows import add_up, float_columns, row_array, row_blocks, summarised, tree
 from ilspace.domains import Domains
 from ilspace.domains.checks import (
@@ -23,6 +32,7 @@ from ilspace.domains.checks import (
     compare_columns,
     require_labels,
 )
+from ilspace.domains.class_prior import class_factors
 from ilspace.domains.domains import DomainSize
 from ilspace.scale import Moments, RowSpace, moment_space
 
@@ -45,6 +55,11 @@ class DaskDomain(DomainSize):
         Floating type of the rows.
     feature_names : ndarray of shape (d,) or None
         Names of the columns, where they have names.
+    blocks : tuple of tuple
+        All rows as they came: of each block its rows and their codes (None without labels), both
+        Delayed, its number of rows, and its labelled rows of each class.
+    class_weights : ndarray of shape (n_classes,) or None
+        Weight of the rows of each class; None where all weigh 1.
     """
 
     moments: Moments
@@ -53,6 +68,8 @@ class DaskDomain(DomainSize):
     centred_means: np.ndarray
     dtype: np.dtype
     feature_names: np.ndarray | None = None
+    blocks: tuple[tuple[Any, Any, int, np.ndarray], ...] = ()
+    class_weights: np.ndarray | None = None
 
     weights = None
 
@@ -80,6 +97,130 @@ class DaskDomain(DomainSize):
             The counts.
         """
         return self.counts
+
+    def class_masses(self, n_classes: int) -> np.ndarray:
+        """Total weight of the labelled rows of each class.
+
+        Parameters
+        ----------
+        n_classes : int
+            Number of classes.
+
+        Returns
+        -------
+        ndarray of shape (n_classes,)
+            The weights.
+        """
+        return self.counts * (1.0 if self.class_weights is None else self.class_weights)
+
+    def weights_of(self, codes: np.ndarray) -> np.ndarray:
+        """Weights of the rows that have a label.
+
+        Parameters
+        ----------
+        codes : ndarray of int
+            The classes of these rows, in their order.
+
+        Returns
+        -------
+        ndarray of shape (n_labelled,)
+            The weights.
+        """
+        return np.ones(len(codes)) if self.class_weights is None else self.class_weights[codes]
+
+    def with_class_shares(self, shares: np.ndarray) -> DaskDomain:
+        """The same rows, weighed so that classes have given shares of the total weight.
+
+        Parameters
+        ----------
+        shares : ndarray of shape (n_classes,)
+            Positive shares of all classes; every row has a label.
+
+        Returns
+        -------
+        DaskDomain
+            Itself where the classes have these shares; else its moments are found anew, from the
+            rows on the workers.
+        """
+        factors = class_factors(shares, self.class_masses(len(shares)))
+        if np.allclose(factors, 1, rtol=1e-12, atol=0):
+            return self
+        return replace(self, class_weights=factors)._with_own_moments()
+
+    def among(self, codes: np.ndarray) -> DaskDomain:
+        """The rows of some classes, and those without a label.
+
+        Parameters
+        ----------
+        codes : ndarray of int, shape (k,)
+            The classes; their positions here are their codes in the result.
+
+        Returns
+        -------
+        DaskDomain
+            Without the rows of other classes.
+        """
+        from dask.base import persist
+        from dask.delayed import delayed
+
+        positions = np.full(len(self.counts), -1)
+        positions[codes] = np.arange(len(codes))
+        kept = delayed(of_classes)
+        partitions = list(persist(*(kept(each, positions) for each in self.partitions)))
+        fewer = self.n_labelled > self.counts[codes].sum()
+        means, counts = self.centred_means[codes], self.counts[codes]
+        found = replace(self, partitions=partitions, counts=counts, centred_means=means)
+        return found._with_own_moments() if fewer else found
+
+    def _with_own_moments(self) -> DaskDomain:
+        """The same with the moments of its partitions, which hold all rows of a source."""
+        from dask.base import compute
+        from dask.delayed import delayed
+
+        weights = np.ones(len(self.counts)) if self.class_weights is None else self.class_weights
+        task = delayed(weighted_moments)
+        tasks = [task(each, class_weights=weights) for each in self.partitions]
+        ((moments,),) = compute(tree(tasks, _merged_moments))
+        means = self.centred_means + (self.moments.mean - moments.mean)
+        return replace(self, moments=moments, centred_means=means)
+
+    def sample(
+        self, n_most: int, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Random rows, some of each class, in memory; blocks that hold them are read once more.
+
+        Parameters
+        ----------
+        n_most : int
+            Most rows to draw, besides one of each class.
+        rng : Generator
+            Draws them.
+
+        Returns
+        -------
+        rows : ndarray of shape (m, d)
+            In double precision.
+        codes : ndarray of int, shape (m,)
+            Their classes, -1 where they have no label.
+        weights : ndarray of shape (m,)
+            All 1.
+        """
+        from dask.base import compute
+        from dask.delayed import delayed
+
+        ends = np.cumsum([size for *_, size, _ in self.blocks])
+        chosen = np.arange(ends[-1])
+        if ends[-1] > n_most:
+            chosen = np.sort(rng.choice(ends[-1], n_most, replace=False))
+        holders = np.argmax([counts > 0 for *_, counts in self.blocks], axis=0)
+        tasks, task = [], delayed(sampled_rows)
+        for i, (rows, codes, size, counts) in enumerate(self.blocks):
+            inside = chosen[(chosen >= ends[i] - size) & (chosen < ends[i])] - (ends[i] - size)
+            wanted = np.flatnonzero((holders == i) & (counts > 0))
+            if len(inside) or len(wanted):
+                tasks.append(task(rows, codes, inside, wanted))
+        rows, codes = map(np.concatenate, zip(*compute(*tasks), strict=True))
+        return rows, codes, np.ones(len(codes))
 
     def space(self, n_axes: int, *, reduce: bool, on_target_axes: bool) -> RowSpace:
         """Mean, covariance and coordinates of the rows.
@@ -283,8 +424,17 @@ def _summarise(
         dtype = np.dtype(np.float32 if arrays[position].dtype == np.float32 else np.float64)
         held, count = partitions[position], counts[position].sum(axis=0)
         means = _class_means(moments, held, count)
-        domains.append(DaskDomain(moments, held, count, means, dtype, names[position]))
+        labels = codes[position] or [None] * len(blocks[position])
+        sizes = arrays[position].chunks[0]
+        whole = tuple(zip(blocks[position], labels, sizes, counts[position], strict=True))
+        domains.append(DaskDomain(moments, held, count, means, dtype, names[position], whole))
     return classes, tuple(domains)
+
+
+def _merged_moments(found: list[list[Moments]]) -> list[Moments]:
+    """Moments of the rows of all, in a list that is empty where there are none."""
+    moments = list(chain.from_iterable(found))
+    return [reduce(Moments.merged, moments)] if moments else []
 
 
 def _class_means(moments: Moments, partitions: list[Any], counts: np.ndarray) -> np.ndarray:

@@ -46,12 +46,15 @@ class DaskRows:
         Numbers of these rows.
     scales : tuple of float
         Factor of the coordinates of each domain.
+    class_weights : tuple of ndarray of shape (n_classes,), or None
+        Weight of the rows of each class in each domain; None where all weigh 1.
     """
 
     partitions: tuple[list[Any], ...]
     class_means: tuple[np.ndarray, ...]
     class_counts: tuple[np.ndarray, ...]
     scales: tuple[float, ...]
+    class_weights: tuple[np.ndarray, ...] | None = None
 
     @classmethod
     def placed(cls, domains: Sequence[Any], spaces: Sequence[RowSpace]) -> DaskRows:
@@ -78,13 +81,32 @@ class DaskRows:
             tasks = (place(each, mean, basis=basis) for each in domain.partitions)
             placed.append(list(persist(*tasks)))
             means.append(space.restrict(domain.centred_means.T).T)
-        counts = tuple(domain.counts for domain in domains)
-        return cls(tuple(placed), tuple(means), counts, (1.0,) * len(placed))
+        counts, weights = tuple(domain.counts for domain in domains), None
+        if any(domain.class_weights is not None for domain in domains):
+            weights = tuple(domain.weights_of(np.arange(len(domain.counts))) for domain in domains)
+        return cls(tuple(placed), tuple(means), counts, (1.0,) * len(placed), weights)
 
     @property
     def n_rows(self) -> int:
         """Number of labelled rows of all domains."""
         return int(np.sum(self.class_counts))
+
+    @property
+    def class_masses(self) -> tuple[np.ndarray, ...]:
+        """Total weight of the rows of each class in each domain."""
+        if self.class_weights is None:
+            return self.class_counts
+        pairs = zip(self.class_counts, self.class_weights, strict=True)
+        return tuple(counts * weights for counts, weights in pairs)
+
+    @property
+    def weighed_rows(self) -> tuple[np.ndarray, ...]:
+        """Classes, weights and numbers of all rows, for totals of their pairs."""
+        if self.class_weights is None:
+            masses = np.sum(self.class_counts, axis=0).astype(np.float64)
+            return np.arange(len(masses)), masses
+        codes = np.tile(np.arange(len(self.class_counts[0])), len(self.class_counts))
+        return codes, np.concatenate(self.class_weights), np.concatenate(self.class_counts)
 
     def scaled(self, scales: Sequence[float]) -> DaskRows:
         """Multiply the rows of each domain.
@@ -118,19 +140,21 @@ class DaskRows:
         from dask.base import compute
         from dask.delayed import delayed
 
-        masses = np.sum(self.class_counts, axis=0).astype(np.float64)
+        masses = np.sum(self.class_masses, axis=0).astype(np.float64)
         sums = [
             each[:, None] * (mean @ mapping)
-            for each, mean, mapping in zip(self.class_counts, self.class_means, maps, strict=True)
+            for each, mean, mapping in zip(self.class_masses, self.class_means, maps, strict=True)
         ]
-        means = np.sum(sums, axis=0) / np.maximum(masses, 1)[:, None]
+        means = np.sum(sums, axis=0) / np.where(masses > 0, masses, 1)[:, None]
         scatter, means_there = delayed(scatter_of_partition), delayed(means, traverse=False)
         tasks = []
-        for domain, mapping in zip(self.partitions, maps, strict=True):
+        own = self.class_weights or (None,) * len(self.partitions)
+        for domain, mapping, weights in zip(self.partitions, maps, own, strict=True):
             there = delayed(mapping, traverse=False)
-            tasks.extend(scatter(each, there, means=means_there) for each in domain)
+            given = {"means": means_there, "class_weights": weights}
+            tasks.extend(scatter(each, there, **given) for each in domain)
         (spread,) = compute(tree(tasks, add_up))
-        totals = pair_totals(np.arange(len(masses)), masses)
+        totals = pair_totals(*self.weighed_rows)
         return scatter_statistics(ClassScatter(*spread), means, masses=masses, totals=totals)
 
     def all_pairs(self, hinge: Hinge, *, n_components: int) -> DaskPairs:
@@ -190,14 +214,15 @@ class DaskPairs:
 
         project, compare = delayed(project_partition), delayed(compare_partitions)
         pull, scales = delayed(pull_back), self.rows.scales
-        masses = np.sum(self.rows.class_counts, axis=0).astype(np.float64)
-        shares = pair_shares(np.arange(len(masses)), masses)
+        shares = pair_shares(*self.rows.weighed_rows)
+        own = self.rows.class_weights or (None,) * len(projections)
         metric_there = delayed(metric, traverse=False)
         partitions, latent, owners = [], [], []
         for owner, domain in enumerate(self.rows.partitions):
             there = delayed(scales[owner] * projections[owner], traverse=False)
             partitions.extend(domain)
-            latent.extend(project(each, there, metric=metric_there) for each in domain)
+            given = {"metric": metric_there, "class_weights": own[owner]}
+            latent.extend(project(each, there, **given) for each in domain)
             owners.extend([owner] * len(domain))
         n, hinge = len(latent), self.hinge
         sums = {
@@ -236,15 +261,22 @@ class LatentPartition(NamedTuple):
         ZM, with M the metric.
     codes : ndarray of shape (n,)
         Their classes.
+    weights : ndarray of shape (n,) or None
+        Their weights; None where all weigh 1.
     """
 
     latent: np.ndarray
     stretched: np.ndarray
     codes: np.ndarray
+    weights: np.ndarray | None = None
 
 
 def scatter_of_partition(
-    partition: Partition, mapping: np.ndarray, *, means: np.ndarray
+    partition: Partition,
+    mapping: np.ndarray,
+    *,
+    means: np.ndarray,
+    class_weights: np.ndarray | None = None,
 ) -> ClassScatter:
     """Spread of the classes in a partition, in the latent space.
 
@@ -256,17 +288,24 @@ def scatter_of_partition(
         Map of the coordinates.
     means : ndarray of shape (n_classes, p)
         Means of the classes in the latent space.
+    class_weights : ndarray of shape (n_classes,), optional
+        Weights of the rows of each class; None where all weigh 1.
 
     Returns
     -------
     ClassScatter
         Of these rows.
     """
-    return class_scatter(partition.rows @ mapping, partition.codes, means=means)
+    weights = None if class_weights is None else class_weights[partition.codes]
+    return class_scatter(partition.rows @ mapping, partition.codes, means=means, weights=weights)
 
 
 def project_partition(
-    partition: Partition, projection: np.ndarray, *, metric: np.ndarray
+    partition: Partition,
+    projection: np.ndarray,
+    *,
+    metric: np.ndarray,
+    class_weights: np.ndarray | None = None,
 ) -> LatentPartition:
     """Send the coordinates of a partition to the latent space.
 
@@ -278,6 +317,8 @@ def project_partition(
         The projection, with the scale of the domain.
     metric : ndarray of shape (p, p)
         The metric.
+    class_weights : ndarray of shape (n_classes,), optional
+        Weights of the rows of each class; None where all weigh 1.
 
     Returns
     -------
@@ -285,7 +326,8 @@ def project_partition(
         Ready to be compared.
     """
     latent = partition.rows @ projection
-    return LatentPartition(latent, latent @ metric, partition.codes)
+    weights = None if class_weights is None else class_weights[partition.codes]
+    return LatentPartition(latent, latent @ metric, partition.codes, weights)
 
 
 def compare_partitions(
@@ -318,6 +360,17 @@ def compare_partitions(
     right = None if alone else excess_factors(others.latent, others.stretched)[1]
     bounds = tile_bounds(len(rows.codes), _TILE)
     other_bounds = bounds if alone else tile_bounds(len(others.codes), _TILE)
+    weights, other_weights, copies = rows.weights, others.weights, None
+    if weights is not None:  # a row makes pairs with the copies that its weight stands for
+        copies = (shares[0] * np.maximum(weights * (weights - 1), 0))[:, None]
+
+    def weighed(here: slice, there: slice) -> dict[str, Any]:
+        itself = alone and here == there
+        if weights is None or other_weights is None or copies is None:
+            return {"diagonal": _NO_PAIR if itself else None}
+        pair = weights[here], other_weights[there]
+        return {"row_weights": pair, "diagonal": copies[here] if itself else None}
+
     tiles = (
         (
             here,
@@ -327,7 +380,7 @@ def compare_partitions(
                 others.codes[there],
                 shares,
                 dtype=left.dtype,
-                diagonal=_NO_PAIR if alone and here == there else None,
+                **weighed(here, there),
             ),
         )
         for i, here in enumerate(bounds)

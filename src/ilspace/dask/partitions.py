@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ilspace.scale import Moments, row_moments
+
 PARTITION = 2048
 """Labelled rows per partition, whatever the chunks of the data, so that sums do not depend on
 these. The pairs of two partitions keep a worker busy for some hundredths of a second, much longer
@@ -104,6 +106,74 @@ def slice_rows(blocks: list[Partition], begin: int, *, size: int) -> Partition:
     """
     whole = map(np.concatenate, zip(*blocks, strict=True))
     return Partition(*(each[begin : begin + size].copy() for each in whole))
+
+
+def of_classes(partition: Partition, positions: np.ndarray) -> Partition:
+    """Rows of some classes, with other codes.
+
+    Parameters
+    ----------
+    partition : Partition
+        Labelled rows.
+    positions : ndarray of int, shape (n_classes,)
+        New code of each class; -1 for the classes to leave out.
+
+    Returns
+    -------
+    Partition
+        Without the rows of these.
+    """
+    codes = positions[partition.codes]
+    return Partition(partition.rows[codes >= 0], codes[codes >= 0])
+
+
+def weighted_moments(partition: Partition, *, class_weights: np.ndarray) -> list[Moments]:
+    """Moments of the rows of a partition, in a list that is empty where it has none.
+
+    Parameters
+    ----------
+    partition : Partition
+        Labelled rows.
+    class_weights : ndarray of shape (n_classes,)
+        Weights of the rows of each class.
+
+    Returns
+    -------
+    list of Moments
+        In double precision.
+    """
+    if not len(partition.codes):
+        return []
+    return [row_moments(partition.rows.astype(np.float64), class_weights[partition.codes])]
+
+
+def sampled_rows(
+    rows: np.ndarray, codes: np.ndarray | None, chosen: np.ndarray, wanted: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Some rows of a block, and one of each of some classes.
+
+    Parameters
+    ----------
+    rows : ndarray of shape (n, d)
+        All rows of the block.
+    codes : ndarray of shape (n,) or None
+        Their classes, -1 for rows without a label; None where none has one.
+    chosen : ndarray of int
+        Indices of the rows.
+    wanted : ndarray of int
+        Classes that have rows in the block.
+
+    Returns
+    -------
+    rows : ndarray of shape (m, d)
+        In double precision.
+    codes : ndarray of shape (m,)
+        Their classes.
+    """
+    codes = np.full(len(rows), -1) if codes is None else codes
+    first = [int(np.argmax(codes == code)) for code in wanted]
+    indices = np.unique(np.concatenate([chosen, np.array(first, dtype=np.int64)]))
+    return np.asarray(rows[indices], dtype=np.float64), codes[indices]
 
 
 def class_sums(partition: Partition, mean: np.ndarray, *, n_classes: int) -> tuple[np.ndarray]:

@@ -60,6 +60,16 @@ PUBLIC_COPIES = {
     ),
 }
 
+#: Where the originals are of folders that hold them rewritten, by the folder of the data root.
+ORIGINALS = {
+    "tables/heart": "UCI Heart Disease, files processed.*.data",
+    "tables/wine_quality": "UCI Wine Quality, files winequality-*.csv",
+    "tables/penguins": "the R package palmerpenguins, file penguins.csv",
+    "tables/cars": "the R package ggplot2, file data-raw/mpg.csv",
+    "tables/students": "UCI Student Performance, file student-mat.csv",
+    "tables/sentences": "UCI Sentiment Labelled Sentences, files *_labelled.txt",
+}
+
 
 def search_roots() -> tuple[Path, ...]:
     """Folders searched for data, in order.
@@ -127,5 +137,27 @@ def _verify(path: Path, sha256: str, relative_path: str) -> None:
 
 
 def _whence(relative_path: str) -> str:
-    copy = PUBLIC_COPIES.get(relative_path.split("/")[0])
+    folder = relative_path.rpartition("/")[0]
+    if folder in ORIGINALS:
+        return originals_sentence(folder)
+    copy = PUBLIC_COPIES.get(folder)
     return "there is no public copy" if copy is None else f"public copy: {copy}"
+
+
+def originals_sentence(folder: str) -> str:
+    """Where the originals of a folder are, and what turns them into its files.
+
+    Parameters
+    ----------
+    folder : str
+        A folder of `ORIGINALS`.
+
+    Returns
+    -------
+    str
+        Part of a sentence.
+    """
+    return (
+        f"originals: {ORIGINALS[folder]}, which `python -m ilspace.datasets.make_tables ORIGINALS "
+        "$ILSPACE_DATA` turns into such files"
+    )

@@ -7,8 +7,17 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from ilspace.datasets._files import PUBLIC_COPIES, DataCorrupt, DataMissing, locate, search_roots
+from ilspace.datasets._files import (
+    ORIGINALS,
+    PUBLIC_COPIES,
+    DataCorrupt,
+    DataMissing,
+    locate,
+    originals_sentence,
+    search_roots,
+)
 from ilspace.datasets.office_caltech import PARTS
+from ilspace.datasets.table_domains import TABLES
 
 
 @dataclass(frozen=True)
@@ -32,7 +41,7 @@ class DataSet:
     @property
     def folder(self) -> str:
         """Folder of the data root that holds the files."""
-        return next(iter(self.files)).split("/")[0]
+        return next(iter(self.files)).rpartition("/")[0]
 
     def located(self) -> list[Path]:
         """Locate all files, and verify their checksums.
@@ -66,6 +75,11 @@ DATA_SETS = {
         f"office-caltech-{name}", part["summary"], dict(part["files"].values())
     )
     for name, part in PARTS.items()
+} | {
+    f"tables-{name.replace('_', '-')}": DataSet(
+        f"tables-{name.replace('_', '-')}", part["summary"], dict(part["files"].values())
+    )
+    for name, part in TABLES.items()
 }
 """Data sets by name."""
 
@@ -115,9 +129,10 @@ def fetch(
     wanted = find_data_set(name)
     copy = PUBLIC_COPIES.get(wanted.folder)
     if mirror is None and copy is None:
+        made = f" ({originals_sentence(wanted.folder)})" if wanted.folder in ORIGINALS else ""
         raise DataMissing(
-            f"{name} has no public copy: put its files into $ILSPACE_DATA/{wanted.folder}, or name "
-            "an address that holds them."
+            f"{name} has no public copy: put its files into $ILSPACE_DATA/{wanted.folder}{made}, "
+            "or name an address that holds them."
         )
     address = copy.address if mirror is None and copy is not None else str(mirror).rstrip("/")
     cache = search_roots()[-1]
@@ -127,7 +142,7 @@ def fetch(
         with suppress(DataMissing):
             locate(path, sha256)
             continue
-        folder, _, file_name = path.partition("/")
+        folder, _, file_name = path.rpartition("/")
         url = f"{address}/{file_name}"
         try:
             pooch.retrieve(

@@ -1,11 +1,13 @@
 """Checked input: rows, labels and weights of all domains, in one frozen record."""
 
 from ilspace.domains.checks import check_domain, check_domains, source_mask, split_domains
+from ilspace.domains.class_prior import check_class_prior
 from ilspace.domains.domains import Domain, Domains, take_rows
 
 __all__ = [
     "Domain",
     "Domains",
+    "check_class_prior",
     "check_domain",
     "check_domains",
     "source_mask",

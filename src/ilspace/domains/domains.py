@@ -11,8 +11,14 @@ from scipy import sparse
 from sklearn.utils import _safe_indexing
 
 from ilspace._typing import Array
-from ilspace.backend import array_namespace, is_foreign, like
+from ilspace.backend import array_namespace, is_foreign, like, on_host
+from ilspace.domains.class_prior import (
+    check_several_classes,
+    class_factors,
+    refuse_labels_of_no_share,
+)
 from ilspace.pairs import LabelledRows
+from ilspace.rules.class_prior import sample_of_classes
 from ilspace.scale import RowSpace, row_space
 
 
@@ -71,6 +77,44 @@ class Domain(DomainSize):
         object.__setattr__(other, "_whole", self._whole)
         return other
 
+    def with_class_shares(self, shares: np.ndarray) -> Domain:
+        """The same rows, weighed so that classes have given shares of the total weight.
+
+        Parameters
+        ----------
+        shares : ndarray of shape (n_classes,)
+            Positive shares of all classes; every row has a label.
+
+        Returns
+        -------
+        Domain
+            Itself where the classes have these shares.
+        """
+        factors = class_factors(shares, self.class_masses(len(shares)))
+        if np.allclose(factors, 1, rtol=1e-12, atol=0):
+            return self
+        return replace(self, weights=self.labelled_weights * factors[self.codes])
+
+    def among(self, codes: np.ndarray) -> Domain:
+        """The rows of some classes, and those without a label.
+
+        Parameters
+        ----------
+        codes : ndarray of int, shape (k,)
+            The classes; their positions here are their codes in the result.
+
+        Returns
+        -------
+        Domain
+            Without the rows of other classes.
+        """
+        positions = np.full(max(int(np.max(self.codes, initial=0)), int(codes.max())) + 1, -1)
+        positions[codes] = np.arange(len(codes))
+        rows = np.flatnonzero((self.codes < 0) | (positions[self.codes] >= 0))
+        weights = None if self.weights is None else self.weights[rows]
+        new = np.where(self.codes[rows] < 0, -1, positions[self.codes[rows]])
+        return replace(self, X=take_rows(self.X, rows), codes=new, weights=weights)
+
     @property
     def shape(self) -> tuple[int, int]:
         """Numbers of rows and columns."""
@@ -108,6 +152,21 @@ class Domain(DomainSize):
         labelled = self.labelled
         return np.ones(len(labelled)) if self.weights is None else self.weights[labelled]
 
+    def weights_of(self, codes: np.ndarray) -> np.ndarray:
+        """Weights of the rows that have a label.
+
+        Parameters
+        ----------
+        codes : ndarray of int
+            The classes of these rows, in their order.
+
+        Returns
+        -------
+        ndarray of shape (n_labelled,)
+            The weights.
+        """
+        return self.labelled_weights
+
     def class_counts(self, n_classes: int) -> np.ndarray:
         """Number of labelled rows of each class.
 
@@ -122,6 +181,48 @@ class Domain(DomainSize):
             The counts.
         """
         return np.bincount(self.labelled_codes, minlength=n_classes)
+
+    def class_masses(self, n_classes: int) -> np.ndarray:
+        """Total weight of the labelled rows of each class.
+
+        Parameters
+        ----------
+        n_classes : int
+            Number of classes.
+
+        Returns
+        -------
+        ndarray of shape (n_classes,)
+            The weights.
+        """
+        return np.bincount(self.labelled_codes, self.labelled_weights, minlength=n_classes)
+
+    def sample(
+        self, n_most: int, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Random rows, some of each class, dense and on the host.
+
+        Parameters
+        ----------
+        n_most : int
+            Most rows to draw.
+        rng : Generator
+            Draws them.
+
+        Returns
+        -------
+        rows : ndarray of shape (m, d)
+            In double precision.
+        codes : ndarray of int, shape (m,)
+            Their classes, -1 where they have no label.
+        weights : ndarray of shape (m,)
+            Their weights.
+        """
+        chosen = sample_of_classes(self.codes, n_most, rng)
+        rows: Any = on_host(take_rows(self.X, chosen))
+        rows = np.asarray(rows.toarray() if sparse.issparse(rows) else rows, dtype=np.float64)
+        weights = np.ones(len(chosen)) if self.weights is None else self.weights[chosen]
+        return rows, self.codes[chosen], weights
 
     def space(self, n_axes: int, *, reduce: bool, on_target_axes: bool) -> RowSpace:
         """Mean, covariance and coordinates of the rows.
@@ -214,12 +315,16 @@ class Domains:
         The classes, sorted; `codes` of the domains are indices into it.
     shares_features : bool
         Whether the columns of all domains mean the same.
+    class_prior : ndarray of shape (n_classes,) or None
+        Shares of the classes in the target, all positive, which a rule is to assume; None where
+        nothing is said of them. The weights of the source rows are in agreement with it.
     """
 
     sources: tuple[Any, ...]
     target: Any | None
     classes: np.ndarray
     shares_features: bool = True
+    class_prior: np.ndarray | None = None
 
     @property
     def all(self) -> tuple[Any, ...]:
@@ -236,6 +341,57 @@ class Domains:
             if is_foreign(rows)
             else np.result_type(*types)
         )
+
+    @property
+    def source_shares(self) -> np.ndarray:
+        """Weighted shares of the classes in all sources together."""
+        masses = sum(domain.class_masses(len(self.classes)) for domain in self.sources)
+        return np.asarray(masses / (np.sum(masses) or 1.0))
+
+    def among(self, shares: np.ndarray) -> Domains:
+        """The same without the classes of share 0.
+
+        Parameters
+        ----------
+        shares : ndarray of shape (n_classes,)
+            Shares of the classes.
+
+        Returns
+        -------
+        Domains
+            With fewer classes, and without their rows; itself where all shares are positive.
+        """
+        codes = np.flatnonzero(shares)
+        if len(codes) == len(shares):
+            return self
+        if self.target is not None:
+            counts = self.target.class_counts(len(shares))
+            refuse_labels_of_no_share(counts, shares, self.classes)
+        rest = {"target": None if self.target is None else self.target.among(codes)}
+        sources = tuple(None if each is None else each.among(codes) for each in self.sources)
+        return replace(self, sources=sources, classes=self.classes[codes], **rest)
+
+    def with_class_prior(self, shares: np.ndarray) -> Domains:
+        """The same for a target in which the classes have given shares.
+
+        This is where shares become weights: the rows of each source weigh q / p times as much, with
+        q the share of their class in the target and p its share of the weight of that source. So
+        they weigh in its mean and covariance, in the loss, and in the rule.
+
+        Parameters
+        ----------
+        shares : ndarray of shape (n_classes,)
+            Shares of the classes in the target, of sum 1.
+
+        Returns
+        -------
+        Domains
+            Without the classes of share 0.
+        """
+        kept, left = self.among(shares), shares[shares > 0]
+        check_several_classes(kept.source_shares)
+        sources = tuple(each.with_class_shares(left) for each in kept.sources)
+        return replace(kept, sources=sources, class_prior=left)
 
     @property
     def names(self) -> tuple[str, ...]:

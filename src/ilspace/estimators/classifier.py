@@ -12,10 +12,11 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.validation import check_is_fitted
 
 from ilspace._typing import Array
-from ilspace.backend import as_generator, to_numpy
+from ilspace.backend import array_namespace, as_generator, to_numpy
 from ilspace.dask import refuse_in_one_place
 from ilspace.domains import Domain, Domains
 from ilspace.estimators.base import DomainClassifier, Position
+from ilspace.estimators.class_prior import Assumed
 from ilspace.estimators.persistence import loadable
 from ilspace.estimators.rules import RULES, LinearRule, NearestRule, OwnRule, RidgeRule, Rule
 from ilspace.estimators.transformer import ILSTransformer
@@ -82,6 +83,17 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         alone. ``"auto"``: 2 where there is a target, in memory; 0 for Dask collections, and in
         :meth:`partial_fit`, which never trains itself. With fewer than 10,000 rows each round sees
         them all, else it trains its rule on a sample of so many.
+    class_prior : {"source", "auto"}, array-like of shape (n_classes,) or mapping, default=None
+        Shares of the classes in the target. None: nothing is said of them; the space is learned
+        with those of the source, and the rule ``"ridge"`` gives all classes the same weight.
+        ``"source"``: they are those of the source. ``"auto"``: they are estimated by
+        :func:`~ilspace.rules.estimate_class_prior`, or counted where 20 or more target
+        labels look randomly chosen. Or the shares, in the order of `classes_` or by class; sums
+        within 1 % of one are normalised. They weigh the source rows as in :class:`ILSTransformer`;
+        in the rules ``"ridge"`` and ``"linear"`` they are the weights of the classes, of all
+        labelled and selected rows together, and so in a classifier that takes `sample_weight`; in
+        the rule ``"nearest"`` they are factors of the odds, over the shares among labelled rows.
+        A class of share 0 is never predicted.
     objective : ObjectiveSettings, default=None
         What is minimised; None for the defaults of :class:`~ilspace.ObjectiveSettings`.
     init : {"auto", "target-pca", "joint-pca", "pls", "class-means"} or array(s), default="auto"
@@ -123,7 +135,8 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
     -----
     Known labels stay as they are; a labelled target row weighs as much as three source rows in the
     rule, a selected one half as much as one. `sample_weight` multiplies these weights; the graph
-    of neighbours and the bandwidth do not depend on it. Classes weigh the same. A first round that
+    of neighbours and the bandwidth do not depend on it. Classes weigh the same, unless
+    `class_prior` says otherwise. A first round that
     is undone is followed by a fit with the given labels alone, to which `solution_` then belongs.
 
     A model with the rule ``"ridge"`` holds up to 2,500 rows of both domains in its two spaces, by
@@ -179,6 +192,7 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         *,
         classifier: Any = "auto",
         self_training: int | str = "auto",
+        class_prior: Any = None,
         objective=None,
         init="auto",
         solver="conjugate-gradient",
@@ -191,6 +205,7 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
     ):
         super().__init__(
             n_components,
+            class_prior=class_prior,
             objective=objective,
             init=init,
             solver=solver,
@@ -216,10 +231,10 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         is_ridge = self._named_rule(True) == "ridge"
         return self_train(domains, n_rounds=n_rounds, calibrate=is_ridge, **options)
 
-    def _store(self, ils: ILSMap | SelfTrained, domains: Domains, *, columns: bool = True) -> None:
+    def _store(self, ils: ILSMap | SelfTrained, domains: Domains, assumed: Assumed) -> None:
         trained = ils if isinstance(ils, SelfTrained) else None
         ils = ils.ils if isinstance(ils, SelfTrained) else ils
-        super()._store(ils, domains, columns=columns)
+        super()._store(ils, domains, assumed)
         self.rounds_ = () if trained is None else trained.rounds
         self._rule = self._trained_rule(ils, domains, trained)
 
@@ -343,17 +358,28 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         check_is_fitted(self)
         rule: Any = self._rule
         by_domain = rule.distances(self.map_, *self._check_rows(X, domain))
-        scores = -rule.combined(by_domain)
-        codes = np.argmax(to_numpy(scores), axis=1)
-        probabilities = to_numpy(rule.probabilities(scores))
+        scores = rule.scores_of(by_domain)
+        codes = self._possible[np.argmax(to_numpy(scores), axis=1)]
+        probabilities = to_numpy(self._of_all_classes(rule.probabilities(scores), 0.0))
         squares = np.min([np.min(to_numpy(each), axis=1) for each in by_domain], axis=0)
         return self.classes_[codes], probabilities, np.sqrt(squares)
 
     def _predict_codes(self, X, position: Position) -> np.ndarray:
-        return np.argmax(to_numpy(self._scores(X, position)), axis=1)
+        return self._possible[np.argmax(to_numpy(self._scores(X, position)), axis=1)]
 
     def _scores(self, X, position: Position) -> Array:
+        """Scores of the classes that have a share."""
         return self._rule.scores(self.map_, X, position)
+
+    def _of_all_classes(self, columns: Array, filler: float) -> Array:
+        """Columns of all classes, from those of the classes that have a share."""
+        if len(self._possible) == len(self.classes_):
+            return columns
+        xp = array_namespace(columns)
+        found = [xp.full_like(columns[:, 0], filler)] * len(self.classes_)
+        for position, code in enumerate(self._possible.tolist()):
+            found[code] = columns[:, position]
+        return xp.stack(found, axis=1)
 
     # -- on disk ---------------------------------------------------------------------------------
 
@@ -388,9 +414,10 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         super()._restored()
         rule = self._rule
         if isinstance(rule, NearestRule):
-            if rule.n_classes != len(self.classes_):
+            if rule.n_classes != len(self._possible):
                 raise ModelFileError("its labelled rows are of another number of classes")
-            for (_, codes), counts in zip(rule.labelled, self._class_counts, strict=True):
+            counted = [counts[self._possible] for counts in self._class_counts]
+            for (_, codes), counts in zip(rule.labelled, counted, strict=True):
                 in_range = ((codes >= 0) & (codes < len(counts))).all()
                 if not in_range or (np.bincount(codes, minlength=len(counts)) != counts).any():
                     raise ModelFileError("its labelled rows are not of the classes that it counts")
@@ -401,8 +428,11 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
 
 
 def _distances_of(model: ILSClassifier, X, position: Position) -> Array:
-    return -model._scores(X, position)
+    rule: Any = model._rule
+    found = rule.combined(rule.distances(model.map_, X, position))
+    return model._of_all_classes(found, np.inf)
 
 
 def _probabilities_of(model: ILSClassifier, X, position: Position) -> Array:
-    return model._rule.probabilities(model._scores(X, position))
+    found = model._rule.probabilities(model._scores(X, position))
+    return model._of_all_classes(found, 0.0)

@@ -248,9 +248,15 @@ def _estimator_from(template: Any) -> Any:
             f"it holds a {name[:60]!r}, and known are {', '.join(sorted(_KINDS))}",
             remedy="upgrade ilspace, or import the module that defines it",
         )
-    unknown = (parameters.keys() | inner.keys()) - set(kind._get_param_names())
-    if unknown or parameters.keys() & inner.keys():
-        raise ModelFileError(f"its {name} has the parameters {sorted(unknown)}, or some twice")
+    unknown = sorted((parameters.keys() | inner.keys()) - set(kind._get_param_names()))
+    if unknown:
+        raise ModelFileError(
+            f"it was written by another version of ilspace, whose {name} has the parameters "
+            f"{', '.join(unknown)[:200]}",
+            remedy="fit again, or adapt again",
+        )
+    if parameters.keys() & inner.keys():
+        raise ModelFileError(f"its {name} has some parameters twice")
     estimator = kind(**parameters, **{key: _estimator_from(each) for key, each in inner.items()})
     try:
         estimator._validate_params()

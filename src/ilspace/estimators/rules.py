@@ -20,12 +20,16 @@ from ilspace.ils.plain import PLAIN_MAP, PlainMap
 from ilspace.ils.rounds import SelfTrained, both_spaces, train_rule
 from ilspace.rules.neighbors import class_distances, vote
 from ilspace.rules.ridge import EXPANSION, KernelExpansion
+from ilspace.rules.self_training import class_weights
 from ilspace.storage.schema import POSITIVE, SHARE, ArrayOf, Check, Each, Optional, Record, Value
 
 _HAVE_DISTANCES = Check(
     "be small enough for squared distances",
     lambda rows: np.abs(rows).max(initial=0) < np.finfo(rows.dtype).max ** 0.4,
 )
+
+_NEVER = -1e9
+"""A logit that no row outweighs."""
 
 
 class Rule(Protocol):
@@ -96,12 +100,16 @@ class NearestRule:
         Sharpness of the loss, which is the inverse temperature of its odds.
     n_classes : int
         Number of classes.
+    log_odds : tuple of ndarray of shape (n_classes,), or None
+        For each domain, logarithms of the factors of these odds: the share of a class in the target
+        over that among the labelled rows of the domain. None where nothing is said of the shares.
     """
 
     labelled: tuple[LatentRows, ...]
     source_vote: float | None
     sharpness: float
     n_classes: int
+    log_odds: tuple[np.ndarray, ...] | None = None
 
     schema: ClassVar = {
         "labelled": Each(
@@ -117,6 +125,7 @@ class NearestRule:
         "source_vote": Optional(Value(float, check=SHARE)),
         "sharpness": Value(float, check=POSITIVE),
         "n_classes": Value(int),
+        "log_odds": Optional(Each(ArrayOf(("possible",), check=_HAVE_DISTANCES), "n")),
     }
 
     @classmethod
@@ -138,10 +147,13 @@ class NearestRule:
         """
         labelled = tuple(LatentRows(*each) for each in domains.latent_rows(ils))
         source_vote = None if domains.shares_features else 0.3
-        return cls(labelled, source_vote, ils.sharpness, len(domains.classes))
+        n_classes, log_odds = len(domains.classes), None
+        if domains.class_prior is not None:
+            log_odds = tuple(_log_odds(domains.class_prior, codes) for _, codes in labelled)
+        return cls(labelled, source_vote, ils.sharpness, n_classes, log_odds)
 
     def scores(self, ils: ILSMap, X: Any, position: Position) -> Array:
-        """Squared distances to the classes, negative; see :class:`Rule`.
+        """Logarithms of the odds of the classes, over the sharpness; see :class:`Rule`.
 
         Parameters
         ----------
@@ -155,9 +167,27 @@ class NearestRule:
         Returns
         -------
         array of shape (n, n_classes)
+            Squared distances, negative, unless the shares of the classes say more.
+        """
+        return self.scores_of(self.distances(ils, X, position))
+
+    def scores_of(self, distances: list[Array]) -> Array:
+        """Scores from what :meth:`distances` gave.
+
+        Parameters
+        ----------
+        distances : list of array of shape (n, n_classes)
+            One per domain.
+
+        Returns
+        -------
+        array of shape (n, n_classes)
             The scores.
         """
-        return -self.combined(self.distances(ils, X, position))
+        if self.log_odds is not None:
+            pairs = zip(distances, self.log_odds, strict=True)
+            distances = [each - like(odds / self.sharpness, each)[None, :] for each, odds in pairs]
+        return -self.combined(distances)
 
     def distances(self, ils: ILSMap, X: Any, position: Position) -> list[Array]:
         """Squared distances to the nearest labelled row of each class, for each domain.
@@ -230,8 +260,8 @@ class LinearRule:
     intercept: Array
 
     schema: ClassVar = {
-        "weights": ArrayOf(("p", "c"), check=_HAVE_DISTANCES),
-        "intercept": ArrayOf(("c",), check=_HAVE_DISTANCES),
+        "weights": ArrayOf(("p", "possible"), check=_HAVE_DISTANCES),
+        "intercept": ArrayOf(("possible",), check=_HAVE_DISTANCES),
     }
 
     @classmethod
@@ -256,6 +286,11 @@ class LinearRule:
         coef, intercept = scale * model.coef_, model.intercept_
         if len(coef) == 1:  # of two classes the second alone
             coef, intercept = np.vstack([-coef, coef]) / 2, np.r_[-intercept, intercept] / 2
+        if len(coef) < len(domains.classes):  # a class without labelled rows
+            missing = np.setdiff1d(np.arange(len(domains.classes)), model.classes_)
+            places = missing - np.arange(len(missing))
+            coef = np.insert(coef, places, 0.0, axis=0)
+            intercept = np.insert(intercept, places, _NEVER)
         return cls(like(coef.T.copy(), ils.metric), like(intercept, ils.metric))
 
     def scores(self, ils: ILSMap, X: Any, position: Position) -> Array:
@@ -465,6 +500,13 @@ def _softmax(scores: Array, inverse_temperature: float) -> Array:
     return odds / xp.sum(odds, axis=1, keepdims=True)
 
 
+def _log_odds(class_prior: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Logarithms of the shares of classes over those among some rows; 0 where there are none."""
+    counts = np.bincount(codes, minlength=len(class_prior))
+    has = (counts > 0) & (class_prior > 0)
+    return np.log(np.where(has, class_prior * len(codes) / np.maximum(counts, 1), 1.0))
+
+
 def _labelled_rows(
     ils: ILSMap, domains: Domains
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
@@ -472,7 +514,11 @@ def _labelled_rows(
     latent = domains.latent_rows(ils)
     rows = np.concatenate([to_numpy(each).astype(np.float64) for each, _ in latent])
     codes = np.concatenate([codes for _, codes in latent])
-    weights = None
-    if any(domain.weights is not None for domain in domains.all):
-        weights = np.concatenate([domain.labelled_weights for domain in domains.all])
+    prior = domains.class_prior
+    if prior is None and all(domain.weights is None for domain in domains.all):
+        return rows, codes, None
+    pairs = zip(domains.all, latent, strict=True)
+    weights = np.concatenate([domain.weights_of(each) for domain, (_, each) in pairs])
+    if prior is not None:
+        weights = class_weights(codes, weights, len(prior), prior)
     return rows, codes, weights

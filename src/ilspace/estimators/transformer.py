@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import warnings
+from collections.abc import Mapping
+from dataclasses import replace
 from numbers import Integral, Real
 from typing import Any, ClassVar
 
@@ -19,10 +21,12 @@ from ilspace.dask import refuse_in_one_place
 from ilspace.domains import Domains, check_domain
 from ilspace.estimators.base import DomainAdapter, Position, latent_distance, latent_of
 from ilspace.estimators.batches import first_batch, next_batch
+from ilspace.estimators.class_prior import Assumed, assume, assume_in_pieces
 from ilspace.estimators.persistence import loadable, save_estimator, training_record
 from ilspace.ils import INITS, ILSMap, ObjectiveSettings, OnlineState, fit_ils, update_ils
 from ilspace.ils.map import MAP
 from ilspace.optimizers import SOLVERS, STOCHASTIC_SOLVERS, Solution, Status
+from ilspace.rules.class_prior import ESTIMATE, ClassPriorEstimate
 from ilspace.storage import ModelFileError
 from ilspace.storage.schema import ArrayOf, Check, Each, Optional, Value
 
@@ -45,6 +49,7 @@ def _are_classes(labels: np.ndarray) -> bool:
 
 
 _ARE_STRINGS = Check("hold strings", lambda names: all(isinstance(each, str) for each in names))
+_SHARES = Check("lie between 0 and 1", lambda shares: np.all((shares >= 0) & (shares <= 1)))
 
 
 @loadable
@@ -72,6 +77,14 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         Dimension p of the latent space. By default 30 for domains of the same columns and 20
         for others, or the rank of the rows if that is smaller. On Office+Caltech10, which has ten
         classes, 20 to 50 are alike; 10 are too few, and 100 too many where target labels exist.
+    class_prior : {"source", "auto"}, array-like of shape (n_classes,) or mapping, default=None
+        Shares of the classes in the target. None: nothing is said of them; they should be about
+        those of the source. ``"source"``: they are. ``"auto"``: they are estimated by
+        :func:`~ilspace.rules.estimate_class_prior`, or counted where 20 or more target
+        labels look randomly chosen. Or the shares, in the order of `classes_` or by class; sums
+        within 1 % of one are normalised. Source rows then weigh q / p times as much, with q the
+        share of their class in the target and p its share in the source: in the mean and
+        covariance of the source and in the loss. Rows of a class of share 0 are left out.
     objective : ObjectiveSettings, default=None
         Weights of the terms, and what else experts and the reproduction of the paper need; None
         for the defaults of :class:`~ilspace.ObjectiveSettings`. Pass one, so that a search finds
@@ -125,6 +138,12 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         Dimension of the latent space.
     classes_ : ndarray of shape (n_classes,)
         The classes.
+    class_prior_ : ndarray of shape (n_classes,)
+        Shares of the classes that were assumed in the target: given, estimated, or the weighted
+        ones of the source.
+    class_prior_estimate_ : ClassPriorEstimate or None
+        The estimate of ``class_prior="auto"``, with an interval for each share and whether labels
+        were counted; None otherwise.
     solution_ : Solution
         Status, history and final point of the optimization.
     n_iter_ : int
@@ -137,6 +156,12 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
     See Also
     --------
     ILSClassifier : The same with a nearest-neighbour rule in the latent space.
+
+    Notes
+    -----
+    `class_prior` works with arrays of any library, Dask collections, all solvers, `sample_weight`,
+    which it multiplies, :meth:`save`, and :meth:`partial_fit`; ``"auto"`` needs all rows at once,
+    and of Dask collections reads the blocks of the rows that it draws once more.
 
     Examples
     --------
@@ -155,6 +180,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "class_prior": [StrOptions({"source", "auto"}), "array-like", Mapping, None],
         "objective": [ObjectiveSettings, None],
         "init": [StrOptions({"auto", *INITS}), "array-like", tuple],
         "solver": [StrOptions({*SOLVERS, *STOCHASTIC_SOLVERS})],
@@ -185,6 +211,9 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
             ),
             "n",
         ),
+        "class_prior_": ArrayOf(("c",), check=_SHARES),
+        "class_prior_estimate_": Optional(ESTIMATE),
+        "_possible": ArrayOf(("possible",), kinds="i"),
     }
 
     _as_in_paper: ClassVar[dict[str, Any]] = {}
@@ -193,12 +222,16 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
     map_: ILSMap
     _n_rows: tuple[int, ...]
     _class_counts: tuple[np.ndarray, ...]
+    _possible: np.ndarray
     _online: OnlineState
+    class_prior_: np.ndarray
+    class_prior_estimate_: ClassPriorEstimate | None
 
     def __init__(
         self,
         n_components=None,
         *,
+        class_prior: Any = None,
         objective=None,
         init="auto",
         solver="conjugate-gradient",
@@ -210,6 +243,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         callback=None,
     ):
         self.n_components = n_components
+        self.class_prior = class_prior
         self.objective = objective
         self.init = init
         self.solver = solver
@@ -305,7 +339,10 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         domains = self._check_domains(
             X, y, Xt, yt, sample_domain=sample_domain, sample_weight=sample_weight
         )
-        self._store(self._learn(domains), domains)
+        weighed, assumed = assume(self.class_prior, domains, self.random_state)
+        learned = self._learn(weighed)
+        self._remember_columns(domains)
+        self._store(learned, weighed, assumed)
         self.solution_ = self.map_.solution  # the last, as it tells a finished fit
         if self.max_iter:
             _warn_unless_successful(self.solution_, type(self).__name__)
@@ -389,8 +426,21 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
             known = tuple(each.reservoir.X for each in before.seen)
             more = {"classes": classes, "sample_weight": sample_weight}
             batch = next_batch(self, *given, **more, references=known)
+        batch, shares = assume_in_pieces(self.class_prior, batch, is_first=before is None)
+        if before is not None and not (
+            before.seen[0].by_class is None
+            if shares is None
+            else np.array_equal(shares, self.class_prior_)
+        ):
+            raise ValueError(
+                "class_prior must be that of the first call of partial_fit, but is another one: "
+                "begin with a new estimator."
+            )
         ils, kept, online = update_ils(batch, before, rng=rng, **self._method())
-        self._store(ils, kept, columns=False)
+        so_far = kept.source_shares
+        if isinstance(self.class_prior, str):
+            kept = replace(kept, class_prior=so_far)
+        self._store(ils, kept, Assumed(so_far if shares is None else shares))
         self._online = online
         self.solution_ = ils.solution
 
@@ -402,6 +452,11 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
 
     def _check_supported_in_pieces(self) -> None:
         """Refuse settings that need all rows at once."""
+        if isinstance(self.class_prior, str) and self.class_prior == "auto":
+            raise ValueError(
+                'partial_fit sees some rows at a time, but class_prior="auto" needs all of them to '
+                "estimate class shares: give the shares, or fit."
+            )
 
     def _check_supported_on_workers(self) -> None:
         """Refuse settings that need all rows in one place."""
@@ -412,15 +467,20 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         if self.solver in STOCHASTIC_SOLVERS:
             refuse_in_one_place(f'solver="{self.solver}"', 'use solver="conjugate-gradient"')
 
-    def _store(self, ils: Any, domains: Domains, *, columns: bool = True) -> None:
-        """Keep what was learned, but for `solution_`."""
-        if columns:
-            self._remember_columns(domains)
+    def _store(self, ils: Any, domains: Domains, assumed: Assumed) -> None:
+        """Keep what was learned, but for columns, classes and `solution_`."""
+        self.class_prior_, self.class_prior_estimate_ = assumed
+        some = len(domains.classes) < len(self.classes_)
+        self._possible = np.flatnonzero(assumed.shares) if some else np.arange(len(self.classes_))
         self._n_rows = tuple(domain.n_rows for domain in domains.all)
-        self._class_counts = tuple(
-            domain.class_counts(len(self.classes_)) for domain in domains.all
-        )
+        self._class_counts = tuple(map(self._counts_of, domains.all))
         self._set_map(ils)
+
+    def _counts_of(self, domain: Any) -> np.ndarray:
+        """Labelled rows of each class of `classes_`."""
+        counts = np.zeros(len(self.classes_), dtype=np.int64)
+        counts[self._possible] = domain.class_counts(len(self._possible))
+        return counts
 
     def _set_map(self, ils: ILSMap) -> None:
         """Set the attributes that describe the maps."""
@@ -541,6 +601,15 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         """
         save_estimator(self, path, training=training_record(self))
 
+    def _saved_parameters(self) -> dict[str, Any]:
+        """Parameters as a file may hold them: of mappings only those from strings."""
+        parameters = self.get_params(deep=False)
+        given = parameters["class_prior"]
+        by_class = isinstance(given, Mapping) or hasattr(given, "to_dict")
+        if by_class and hasattr(self, "class_prior_"):
+            parameters["class_prior"] = self.class_prior_
+        return parameters
+
     def _restored(self) -> None:
         """Complete the attributes that a file gave, and refuse those that do not agree."""
         settings = self.objective or ObjectiveSettings()
@@ -559,6 +628,9 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
                 "its domains should share their columns and have "
                 f"{self.n_features_in_} and {self.n_target_features_in_}"
             )
+        n_classes = len(self.classes_)
+        if not np.array_equal(np.intersect1d(self._possible, np.arange(n_classes)), self._possible):
+            raise ModelFileError("its possible classes are none of its classes, or not in order")
         for n_rows, counts in zip(self._n_rows, self._class_counts, strict=True):
             if sum(counts.tolist()) > n_rows:
                 raise ModelFileError(f"it counts more rows in its classes than its {n_rows} rows")

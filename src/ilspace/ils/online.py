@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from copy import deepcopy
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from scipy import sparse
 from ilspace._typing import Array, Manifold, Point
 from ilspace.backend import array_namespace
 from ilspace.domains import Domain, Domains, take_rows
+from ilspace.domains.class_prior import class_factors
 from ilspace.ils.fit import report_end, solve_ils, threads_for
 from ilspace.ils.map import ILSMap
 from ilspace.manifolds import Stiefel
@@ -124,13 +126,18 @@ class SeenDomain:
         Of all rows seen so far, labelled or not.
     reservoir : Reservoir
         A sample of the labelled ones.
+    by_class : tuple of Moments or None, or None
+        The moments of each class, None for one without rows, where its share is to be another one.
     """
 
     moments: Moments
     reservoir: Reservoir
+    by_class: tuple[Moments | None, ...] | None = None
 
     @classmethod
-    def of(cls, domain: Domain, rng: np.random.Generator) -> SeenDomain:
+    def of(
+        cls, domain: Domain, rng: np.random.Generator, *, n_classes: int | None = None
+    ) -> SeenDomain:
         """Summarise a batch of one domain.
 
         Parameters
@@ -139,13 +146,47 @@ class SeenDomain:
             The batch.
         rng : Generator
             Source of randomness.
+        n_classes : int, optional
+            Number of classes, where the moments of each are needed; every row then has a label.
 
         Returns
         -------
         SeenDomain
             To be joined with what was seen before.
         """
-        return cls(row_moments(domain.working_rows, domain.weights), Reservoir.of(domain, rng))
+        moments, by_class = row_moments(domain.working_rows, domain.weights), None
+        if n_classes is not None:
+            by_class = tuple(_class_moments(domain, code) for code in range(n_classes))
+        return cls(moments, Reservoir.of(domain, rng), by_class)
+
+    def weighed(self, class_prior: np.ndarray | None) -> SeenDomain:
+        """The same with rows weighed so that classes have given shares.
+
+        Parameters
+        ----------
+        class_prior : ndarray of shape (n_classes,) or None
+            The shares.
+
+        Returns
+        -------
+        SeenDomain
+            Itself, without shares or where the moments of the classes were not kept.
+        """
+        if class_prior is None or self.by_class is None:
+            return self
+        masses = np.array([0.0 if each is None else each.weight for each in self.by_class])
+        factors = class_factors(class_prior, masses)
+        moments = reduce(
+            Moments.merged,
+            (
+                replace(each, weight=factor * each.weight)
+                for each, factor in zip(self.by_class, factors, strict=True)
+                if each is not None
+            ),
+        )
+        kept = self.reservoir
+        reservoir = replace(kept, weights=kept.weights * factors[kept.codes])
+        return replace(self, moments=moments, reservoir=reservoir)
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -170,9 +211,12 @@ class SeenDomain:
         SeenDomain
             Of both.
         """
-        return SeenDomain(
-            self.moments.merged(other.moments), self.reservoir.joined(other.reservoir)
-        )
+        by_class = None
+        if self.by_class is not None and other.by_class is not None:
+            pairs = zip(self.by_class, other.by_class, strict=True)
+            by_class = tuple(a if b is None else b if a is None else a.merged(b) for a, b in pairs)
+        moments = self.moments.merged(other.moments)
+        return SeenDomain(moments, self.reservoir.joined(other.reservoir), by_class)
 
     def trimmed(self, n_classes: int) -> SeenDomain:
         """The same, with the reservoir trimmed to its size.
@@ -188,7 +232,16 @@ class SeenDomain:
             With the same moments.
         """
         most = max(2, RESERVOIR // n_classes)
-        return SeenDomain(self.moments, self.reservoir.trimmed(most))
+        return replace(self, reservoir=self.reservoir.trimmed(most))
+
+
+def _class_moments(domain: Domain, code: int) -> Moments | None:
+    """Moments of the rows of a class."""
+    rows = np.flatnonzero(domain.codes == code)
+    if len(rows) == 0:
+        return None
+    weights = None if domain.weights is None else domain.weights[rows]
+    return row_moments(Domain(take_rows(domain.X, rows), domain.codes[rows]).working_rows, weights)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -293,7 +346,8 @@ def update_ils(
     ----------
     batch : Domains
         Checked input. The first batch determines columns and classes; in a later one a source or
-        the target may be None.
+        the target may be None. Its `class_prior`, the same for all batches, is not yet in its
+        weights, since the shares of the source are known from all batches only.
     before : OnlineState, optional
         State after the previous batch; None for the first.
     rng : Generator, optional
@@ -319,17 +373,23 @@ def update_ils(
         For the next batch.
     """
     solver = solver if solver in STOCHASTIC_SOLVERS else "adam"
+    n_sources, n_classes = len(batch.sources), len(batch.classes)
+
+    def seen_now(position: int, domain: Domain, rng: np.random.Generator) -> SeenDomain:
+        weighed = batch.class_prior is not None and position < n_sources
+        return SeenDomain.of(domain, rng, n_classes=n_classes if weighed else None)
+
     if before is None:
         rng, carry = rng or np.random.default_rng(), None
-        seen = tuple(SeenDomain.of(each, rng) for each in batch.all)
+        seen = tuple(seen_now(i, each, rng) for i, each in enumerate(batch.all))
     else:
         # a copy: an update that fails must leave the state as it was
         rng, carry = deepcopy(before.rng), before.carried
         n_components = before.bases[0].shape[1]
         given = (*batch.sources, batch.target)
         seen = tuple(
-            old if new is None else old.joined(SeenDomain.of(new, rng))
-            for old, new in zip(before.seen, given, strict=False)
+            old if new is None else old.joined(seen_now(i, new, rng))
+            for i, (old, new) in enumerate(zip(before.seen, given, strict=False))
         )
     with threads_for(seen):
         domains = kept_domains(batch, seen)
@@ -366,6 +426,7 @@ def kept_domains(batch: Domains, seen: tuple[SeenDomain, ...]) -> Domains:
         The largest weight is 1: a kept row represents others of its class, not equal rows, which
         a weight above 1 would mean. None where all weights are equal.
     """
+    seen = tuple(each.weighed(batch.class_prior) for each in seen)
     weights = np.concatenate([each.reservoir.weights for each in seen])
     top = np.max(weights)
     equal = bool(np.all(weights == top))

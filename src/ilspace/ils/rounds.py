@@ -19,6 +19,7 @@ from ilspace.ils.map import ILSMap, to_latent
 from ilspace.ils.plain import PlainMap, plain_map
 from ilspace.ils.settings import ObjectiveSettings
 from ilspace.optimizers import STOCHASTIC_SOLVERS, Iterate, Status
+from ilspace.rules.class_prior import sample_of_classes
 from ilspace.rules.ridge import KernelExpansion, LaplacianRidge, laplacian_ridge, unit_rows
 from ilspace.rules.self_training import (
     Prediction,
@@ -157,7 +158,9 @@ def self_train(
 
     def predicted(*spaces: Any) -> tuple[LaplacianRidge, Prediction]:
         ridge = laplacian_ridge(rows.side_by_side(*spaces), LANDMARKS, rng)
-        return ridge, selective_ridge(ridge, rows.codes, rows.weights, n_classes)
+        return ridge, selective_ridge(
+            ridge, rows.codes, rows.weights, n_classes, class_prior=domains.class_prior
+        )
 
     n_most = PAIR_ROWS - sum(domain.n_labelled for domain in domains.all)
     if options.get("solver") in STOCHASTIC_SOLVERS:
@@ -183,7 +186,9 @@ def self_train(
         if ils is None:  # back to the known labels
             ils = fitted(free[:0], found.codes)
             ridge, found = predicted(plain, ils)
-        scale = rows.inverse_temperature(ridge, found, n_classes) if calibrate else 1.0
+        prior, scale = domains.class_prior, 1.0
+        if calibrate:
+            scale = rows.inverse_temperature(ridge, found, n_classes, class_prior=prior)
     return SelfTrained(ils, plain, found.expansion, scale, tuple(rounds))
 
 
@@ -206,9 +211,53 @@ def train_rule(ils: ILSMap, domains: Domains, rng: np.random.Generator) -> SelfT
     """
     rows, plain, n_classes = _TrainingRows(domains, rng), plain_map(domains), len(domains.classes)
     ridge = laplacian_ridge(rows.side_by_side(plain, ils), LANDMARKS, rng)
-    found = selective_ridge(ridge, rows.codes, rows.weights, n_classes, n_steps=0)
-    scale = rows.inverse_temperature(ridge, found, n_classes, n_steps=0)
+    options: dict[str, Any] = {"class_prior": domains.class_prior, "n_steps": 0}
+    found = selective_ridge(ridge, rows.codes, rows.weights, n_classes, **options)
+    scale = rows.inverse_temperature(ridge, found, n_classes, **options)
     return SelfTrained(ils, plain, found.expansion, scale, ())
+
+
+@dataclass(frozen=True)
+class PlainTrained:
+    """A self-training rule in the plain space alone.
+
+    Attributes
+    ----------
+    plain : PlainMap
+        The plain space.
+    expansion : KernelExpansion
+        The rule.
+    inverse_temperature : float
+        Factor of its scores whose softmax are probabilities.
+    """
+
+    plain: PlainMap
+    expansion: KernelExpansion
+    inverse_temperature: float
+
+
+def train_plain_rule(domains: Domains, rng: np.random.Generator) -> PlainTrained:
+    """Train the self-training rule in the plain space, without a latent one.
+
+    Parameters
+    ----------
+    domains : Domains
+        Checked input, in memory.
+    rng : Generator
+        Draws rows and landmarks where there are many.
+
+    Returns
+    -------
+    PlainTrained
+        The rule.
+    """
+    rows, plain, n_classes = _TrainingRows(domains, rng), plain_map(domains), len(domains.classes)
+    with one_thread() if len(rows.codes) <= FEW_ROWS else nullcontext():
+        ridge = laplacian_ridge(rows.side_by_side(plain), LANDMARKS, rng)
+        options: dict[str, Any] = {"class_prior": domains.class_prior}
+        found = selective_ridge(ridge, rows.codes, rows.weights, n_classes, **options)
+        temperature = rows.inverse_temperature(ridge, found, n_classes, **options)
+    return PlainTrained(plain, found.expansion, temperature)
 
 
 def both_spaces(X: Any, plain: PlainMap, ils: ILSMap, domain: int | np.ndarray) -> Array:
@@ -243,7 +292,7 @@ class _TrainingRows:
         # the sources together and the target have half each, or what the other leaves
         n_source = max(TRAINING_ROWS // 2, TRAINING_ROWS - n_target)
         self.samples = [
-            _sample_of_classes(domain.codes, n_source * domain.n_rows // sum(sizes), rng)
+            sample_of_classes(domain.codes, n_source * domain.n_rows // sum(sizes), rng)
             for domain in domains.sources
         ]
         if domains.target is not None:
@@ -274,7 +323,7 @@ class _TrainingRows:
         return xp.concat([xp.concat(each, axis=1) for each in blocks], axis=0)
 
     def inverse_temperature(
-        self, ridge: LaplacianRidge, found: Prediction, n_classes: int, **options: int
+        self, ridge: LaplacianRidge, found: Prediction, n_classes: int, **options: Any
     ) -> float:
         """Factor of the scores whose softmax are probabilities."""
         return held_out_inverse_temperature(
@@ -303,20 +352,10 @@ def _sample(n_rows: int, n_most: int, rng: np.random.Generator) -> np.ndarray:
     return np.sort(rng.choice(n_rows, max(n_most, 1), replace=False))
 
 
-def _sample_of_classes(codes: np.ndarray, n_most: int, rng: np.random.Generator) -> np.ndarray:
-    """Indices of all rows, or of a random sample with a row of each class, in ascending order."""
-    if len(codes) <= n_most:
-        return np.arange(len(codes))
-    order = rng.permutation(len(codes))
-    _, first = np.unique(codes[order], return_index=True)
-    order = np.concatenate([order[first], np.delete(order, first)])
-    return np.sort(order[: max(n_most, 1)])
-
-
 def _sample_of_target(codes: np.ndarray, n_most: int, rng: np.random.Generator) -> np.ndarray:
     """Indices of target rows, with as many labelled ones as possible."""
     labelled, free = np.flatnonzero(codes >= 0), np.flatnonzero(codes < 0)
-    labelled = labelled[_sample_of_classes(codes[labelled], n_most, rng)]
+    labelled = labelled[sample_of_classes(codes[labelled], n_most, rng)]
     if len(free):
         free = free[_sample(len(free), max(n_most - len(labelled), 1), rng)]
     return np.sort(np.concatenate([labelled, free]))

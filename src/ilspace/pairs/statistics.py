@@ -10,7 +10,9 @@ from ilspace._typing import Array
 from ilspace.backend import array_namespace, identity
 
 
-def pair_totals(codes: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+def pair_totals(
+    codes: np.ndarray, weights: np.ndarray, counts: np.ndarray | None = None
+) -> tuple[float, float]:
     """Total weight of the similar and of the dissimilar unordered pairs.
 
     A pair of two rows weighs the product of their weights. A row of weight w > 1 stands for w
@@ -22,21 +24,26 @@ def pair_totals(codes: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
         Class of each row, from 0.
     weights : ndarray of shape (n,)
         Weight of each row.
+    counts : ndarray of shape (n,), optional
+        Number of rows, different ones, that each stands for; 1 by default.
 
     Returns
     -------
     similar, dissimilar : float
         The totals.
     """
-    by_class = np.bincount(codes, weights)
+    by_class = np.bincount(codes, weights if counts is None else counts * weights)
     # sums of products, none of them negative: differences of squares would lose rare classes
     others = by_class[codes] - weights
-    similar = np.sum(weights * (others + np.maximum(weights - 1, 0))) / 2
+    of_rows = weights * (others + np.maximum(weights - 1, 0))
+    similar = np.sum(of_rows if counts is None else counts * of_rows) / 2
     dissimilar = np.sum(by_class[1:] * np.cumsum(by_class)[:-1])
     return float(similar), float(dissimilar)
 
 
-def pair_shares(codes: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
+def pair_shares(
+    codes: np.ndarray, weights: np.ndarray, counts: np.ndarray | None = None
+) -> tuple[float, float]:
     """Weight of a similar and of a dissimilar pair, where each kind has total weight one half.
 
     Parameters
@@ -45,13 +52,15 @@ def pair_shares(codes: np.ndarray, weights: np.ndarray) -> tuple[float, float]:
         Class of each row, from 0; or each class once.
     weights : ndarray of shape (n,)
         Weight of each row; or the number of rows of each class, with the same result.
+    counts : ndarray of shape (n,), optional
+        Number of rows, different ones, that each stands for; 1 by default.
 
     Returns
     -------
     similar, dissimilar : float
         The weights; where one kind is missing the other has the whole weight.
     """
-    similar, dissimilar = pair_totals(codes, weights)
+    similar, dissimilar = pair_totals(codes, weights, counts)
     share = 1 / max(1, (similar > 0) + (dissimilar > 0))
     return (share / similar if similar > 0 else 0.0, share / dissimilar if dissimilar > 0 else 0.0)
 

@@ -12,7 +12,11 @@ _LARGEST = 4.0
 
 
 def fitting_inverse_temperature(
-    scores: npt.ArrayLike, codes: npt.ArrayLike, *, n_uniform: float = 0.0
+    scores: npt.ArrayLike,
+    codes: npt.ArrayLike,
+    *,
+    n_uniform: float = 0.0,
+    weights: np.ndarray | None = None,
 ) -> float:
     """Inverse temperature that calibrates predictions :cite:p:`guo2017`.
 
@@ -25,6 +29,8 @@ def fitting_inverse_temperature(
     n_uniform : float, default=0
         Additional rows of uniform label, so that a few correct predictions do not make all
         others certain.
+    weights : ndarray of shape (m,), optional
+        Weights of the rows, 1 by default.
 
     Returns
     -------
@@ -36,7 +42,9 @@ def fitting_inverse_temperature(
 
     def log_loss(logarithm: float) -> float:
         scaled = log_softmax(np.exp(logarithm) * logits, axis=1)
-        return -float(scaled[rows, columns].sum() + n_uniform * scaled.mean())
+        right = scaled[rows, columns]
+        total = right.sum() if weights is None else weights @ right
+        return -float(total + n_uniform * scaled.mean())
 
     best = minimize_scalar(log_loss, bounds=(-_LARGEST, _LARGEST), method="bounded")
     return float(np.exp(best.x))

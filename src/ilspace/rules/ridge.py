@@ -183,11 +183,12 @@ EXPANSION = Record(
     KernelExpansion,
     {
         "landmarks": ArrayOf(("m", "q+p"), dtype="worked in", check=_SOME_SMALL_ROWS),
-        "coefficients": ArrayOf(("m", "c"), dtype="worked in", check=_BOUNDED),
+        "coefficients": ArrayOf(("m", "possible"), dtype="worked in", check=_BOUNDED),
         "bandwidth": Value(float, check=_WIDTH),
     },
 )
-"""What a file holds of an expansion: over `m` landmarks, of rows of length 1, for `c` classes."""
+"""What a file holds of an expansion: over `m` landmarks, of rows of length 1, for the `possible`
+classes."""
 
 
 class LaplacianRidge(Protocol):

@@ -97,8 +97,10 @@ def empties_a_class(before: np.ndarray, after: np.ndarray, n_classes: int) -> bo
     return bool(np.any((had >= least) & (has == 0)))
 
 
-def equal_class_weights(codes: np.ndarray, weights: np.ndarray, n_classes: int) -> np.ndarray:
-    """Scale weights so that all classes that have rows weigh the same, and the total stays.
+def class_weights(
+    codes: np.ndarray, weights: np.ndarray, n_classes: int, class_prior: np.ndarray | None = None
+) -> np.ndarray:
+    """Scale weights so that classes have given shares of the total, which stays.
 
     Parameters
     ----------
@@ -108,6 +110,8 @@ def equal_class_weights(codes: np.ndarray, weights: np.ndarray, n_classes: int) 
         Weights of the rows.
     n_classes : int
         Number of classes.
+    class_prior : ndarray of shape (n_classes,), optional
+        Positive shares of the classes, among those that have rows; by default they are equal.
 
     Returns
     -------
@@ -117,6 +121,8 @@ def equal_class_weights(codes: np.ndarray, weights: np.ndarray, n_classes: int) 
     has = codes >= 0
     masses = np.bincount(codes[has], weights[has], minlength=n_classes)
     factors = masses[masses > 0].mean() / np.where(masses > 0, masses, 1.0)
+    if class_prior is not None:
+        factors *= class_prior / class_prior[masses > 0].mean()
     return np.where(has, weights * factors[codes], 0.0)
 
 
@@ -144,13 +150,14 @@ def selective_ridge(
     weights: np.ndarray,
     n_classes: int,
     *,
+    class_prior: np.ndarray | None = None,
     n_steps: int = N_STEPS,
 ) -> Prediction:
     """Train a regression that takes in its own surest predictions, more of them in each step.
 
     The first step learns from the known classes. In step t of T the surest t/T of the predictions
-    of each class, chosen anew, join with their weights. Classes weigh the same. A step that would
-    leave a class without predictions is not taken, and the steps end.
+    of each class, chosen anew, join with their weights. Classes weigh the same, or as given shares
+    say. A step that would leave a class without predictions is not taken, and the steps end.
 
     Parameters
     ----------
@@ -162,6 +169,8 @@ def selective_ridge(
         Weight of each row, once it has a class.
     n_classes : int
         Number of classes.
+    class_prior : ndarray of shape (n_classes,), optional
+        Shares of the classes in the weight of all rows that have one; by default they are equal.
     n_steps : int, default=3
         Number T of steps after the first; 0 learns from the known classes alone.
 
@@ -175,7 +184,7 @@ def selective_ridge(
     labels = codes
     found: Any = None
     for step in range(n_steps + 1):
-        shares = equal_class_weights(labels, weights, n_classes)
+        shares = class_weights(labels, weights, n_classes, class_prior)
         expansion, scores = ridge.fit(shares, class_targets(labels, n_classes))
         new = Prediction(expansion, codes.copy(), to_numpy(scores))
         new.codes[free] = new.scores[free].argmax(axis=1)
@@ -197,6 +206,7 @@ def held_out_inverse_temperature(
     *,
     margins: np.ndarray | None = None,
     selected_weights: np.ndarray | None = None,
+    class_prior: np.ndarray | None = None,
     n_steps: int = N_STEPS,
 ) -> float:
     """Inverse temperature of the scores that fits labels which the rule has not seen.
@@ -219,6 +229,8 @@ def held_out_inverse_temperature(
         hidden, whatever their order. By default, the last of each three.
     selected_weights : ndarray of shape (n,), optional
         Weight of each row, were its class predicted; `weights` by default.
+    class_prior : ndarray of shape (n_classes,), optional
+        Shares of the classes, as for :func:`selective_ridge`; hidden rows are weighed by them too.
     n_steps : int, default=3
         Number of steps of :func:`selective_ridge`.
 
@@ -239,5 +251,10 @@ def held_out_inverse_temperature(
     left[hidden] = -1
     if selected_weights is not None:
         weights[hidden] = selected_weights[hidden]
-    found = selective_ridge(ridge, left, weights, n_classes, n_steps=n_steps)
-    return fitting_inverse_temperature(found.scores[hidden], codes[hidden], n_uniform=1.0)
+    found = selective_ridge(
+        ridge, left, weights, n_classes, class_prior=class_prior, n_steps=n_steps
+    )
+    scores, truth, counts = found.scores[hidden], codes[hidden], None
+    if class_prior is not None:
+        counts = class_weights(truth, np.ones(len(truth)), n_classes, class_prior)
+    return fitting_inverse_temperature(scores, truth, n_uniform=1.0, weights=counts)

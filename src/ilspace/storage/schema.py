@@ -296,9 +296,12 @@ class OneOf(Field):
     ----------
     kinds : dict of str to type
         Classes by name; each has its schema as the attribute `schema`.
+    own_symbols : bool
+        Whether symbols stand for something else in each object, and outside.
     """
 
     kinds: Mapping[str, Any]
+    own_symbols: bool = False
 
     def _pack(self, value):
         kind = next(name for name, each in self.kinds.items() if type(value) is each)
@@ -309,6 +312,7 @@ class OneOf(Field):
         if not isinstance(kind, str) or kind not in self.kinds:
             place.refuse(f"be of a kind among {', '.join(self.kinds)}", f"is {repr(data)[:60]}")
         rest = {name: each for name, each in data.items() if name != "kind"}
+        place = dataclasses.replace(place, known={}) if self.own_symbols else place
         return self.kinds[kind](**unpack(self.kinds[kind].schema, rest, place))
 
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
@@ -15,23 +15,31 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
+from ilspace import baselines
 from ilspace.backend import as_generator
-from ilspace.domains import check_domain
+from ilspace.domains import check_class_prior, check_domain
+from ilspace.domains.class_prior import class_factors
 from ilspace.domains.labels import encode_source, encode_target, natural_labels
 from ilspace.estimators import ILSClassifier
 from ilspace.estimators.persistence import Fitted, loadable, save_estimator, training_record
-from ilspace.rules.calibration import fitting_inverse_temperature
-from ilspace.selection import LabelFreeSearch, default_grid
-from ilspace.selection.calibration import log_probabilities, raised
-from ilspace.selection.hold_out import hold_out
+from ilspace.rules.class_prior import ClassPriorEstimate, estimate_class_prior
+from ilspace.selection.calibration import raised
 from ilspace.storage import ModelFileError, schema
 from ilspace.tables import encoding
+from ilspace.tables.agreement import Agreement, measure_agreement
 from ilspace.tables.columns import ColumnPlan, plan_columns
 from ilspace.tables.errors import TableError
 from ilspace.tables.kinds import STRING, is_whole
-from ilspace.tables.monitor import Monitor
-from ilspace.tables.second_opinion import NearestMean, is_blind, nearest_mean
+from ilspace.tables.members import ASKED, MEMBERS, METHODS, Asked, LogisticRule, probabilities
 from ilspace.tables.trust import Trust, in_words, learn_trust
+
+COMMITTEE = "committee"
+
+ADAPTED, UNADAPTED = "adapted", "unadapted"
+"""The two labels of a row, and the columns of the predictions that hold them."""
+
+_NOT_ADAPTED = ("SourceOnly", "TargetOnly", "Pooled")
+"""Baselines that do not adapt."""
 
 _FEWEST_KNOWN = 0.5
 """Share of its columns in which a row must have a value, for its label to be trusted."""
@@ -42,86 +50,99 @@ class Step(NamedTuple):
 
     Attributes
     ----------
-    stage : {"held-out", "all"}
-        Whether some source rows are held out.
+    member : str
+        Which classifier learns.
     iteration : int
-        Of the optimizer, from 0.
+        Of its optimizer, from 0.
     objective : float
         What is minimised.
-    accuracy : float or None
-        On held-out rows of the source, so far.
     """
 
-    stage: str
+    member: str
     iteration: int
     objective: float
-    accuracy: float | None
 
 
-_BOUND = schema.Value(float, check=schema.Check("be 0 or more", lambda bound: bound >= 0))
+class Views(NamedTuple):
+    """Two tables as numbers, in the two ways in which they are scaled.
+
+    Attributes
+    ----------
+    source : dict of str to ndarray of shape (n, n_encoded)
+        Source rows, by scaling.
+    target : dict of str to ndarray of shape (nt, n_encoded)
+        Target rows, by scaling; as the source is scaled only where the tables share their columns.
+    """
+
+    source: dict[str, np.ndarray]
+    target: dict[str, np.ndarray]
 
 
 @loadable
 class TableClassifier(ClassifierMixin, BaseEstimator):
     """Label the rows of a table, given a labelled table of another domain.
 
-    Finds out what the columns are, fills missing values, scales each domain by itself, fits an
-    estimator, and learns from held-out rows of the source how sure its predictions may be, and
-    which of them to trust.
+    Finds out what the columns are, fills missing values, asks a committee of classifiers, some of
+    which adapt to the target and some do not, and averages what they say. Probabilities are as
+    high as the members agree, and predictions on which they do not are not trusted.
 
     Parameters
     ----------
-    estimator : estimator, default=None
-        An :class:`~ilspace.ILSClassifier`, the default, or a
-        :class:`~ilspace.selection.LabelFreeSearch` over its parameters.
+    method : str or estimator, default="committee"
+        The committee, or one classifier alone: a member (``"linear"``, ``"linear-own"``,
+        ``"self-training"``, ``"self-training-own"``, ``"ils"``), ``"linear-target"``, which learns
+        from target labels alone, the name of a class of
+        :mod:`ilspace.baselines`, or an estimator with the signature of those.
+    class_prior : {"auto", "source"}, mapping, array-like or None, default="auto"
+        Shares of the classes in the target: estimated, as in the source, or given, by name or in
+        the order of `classes_`. None leaves it to each member. They weigh the source rows in all
+        that is learned from them; a class of share 0 is never predicted.
     scaling : {"auto", "zscore", "zscore-l2", "sqrt-zscore-l2", "l2-zscore-l2", "l2", "none"}, \
             default="auto"
         How columns and rows are scaled; :func:`ilspace.datasets.preprocess` explains the steps.
-        By default z-scores, and rows of length 1 where there are 50 columns or more.
+        By default z-scores, and rows of length 1 where there are 50 columns or more; of these,
+        pixels, whose columns share one range, are not made z-scores, and of counts the square
+        roots are taken.
     matching : {"auto", "by-name", "none"}, default="auto"
         Whether columns of the same name mean the same. By default they do, unless the tables have
         none in common, or number their columns up to different ends.
     ids, ignored : sequence of str, default=()
         Columns that name rows, and columns to leave out.
-    holdout : float, default=0.2
-        Share of the source that is held out to learn what to trust, before the final fit takes
-        all rows. Without, or with too few rows, nothing is trusted and no probability calibrated.
+    text : sequence of str, default=()
+        Columns of free text, which becomes dimensions that its words and parts of words span;
+        columns of many different sentences are found without.
     trust : float, default=0.9
-        Accuracy to reach, at a confidence level of 75 %, among trusted rows like the held-out
-        ones; below 1.
+        Mean probability by the members from which on a prediction that all of them share may be
+        trusted; below 1.
     random_state : int, default=0
-        Draws the held-out rows.
+        Draws rows where there are many.
     callback : callable, default=None
-        Called with a :class:`Step` at each iteration; a true answer stops that fit.
+        Called with a :class:`Step` at each iteration of a member; a true answer stops that fit.
 
     Attributes
     ----------
-    estimator_ : estimator
-        Fitted to all rows.
-    search_ : LabelFreeSearch or None
-        The search that chose its parameters, if there was one; not saved.
+    members_ : tuple of Asked
+        The fitted members.
+    unadapted_ : LogisticRule or None
+        What is said without adaptation: logistic regression on the source labels alone, both
+        tables in the source's scaling. None where the tables share no columns.
     plan_ : ColumnPlan
         What was done with the columns.
     source_encoder_, target_encoder_ : encoding.TableEncoder
         From rows of each domain to numbers.
+    own_encoder_ : encoding.TableEncoder
+        As `source_encoder_`, with the moments of source rows weighed by the class shares.
+    class_prior_ : ndarray of shape (n_classes,)
+        Shares of the classes that were assumed.
+    prior_estimate_ : ClassPriorEstimate or None
+        How they were estimated, if they were; not saved.
+    agreement_ : Agreement
+        How far the members agree on target rows without a label, and what that says of their
+        accuracy.
     trust_ : Trust
         Bounds of what is trusted.
-    inverse_temperature_ : float
-        Of the estimator's probabilities, that made them as sure as they were right on the
-        held-out rows; 1 without such rows.
-    unadapted_ : NearestMean
-        What has to agree with a prediction for it to be trusted: the nearest class mean of the
-        source, without adaptation; or of the labelled target rows.
-    asks_target_labels_ : bool
-        Whether it is of the target: if all classes have labelled target rows, or if the tables
-        share no columns.
-    is_unchecked_ : bool
-        Whether it says the same of nearly all target rows, as it does where they are in other
-        units: nothing is trusted then.
-    holdout_score_ : float or None
-        Accuracy on the held-out rows; None if there are too few rows of a class to hold one out.
-    holdout_rows_, holdout_estimator_ : ndarray of int, estimator
-        The rows held out, and the estimator that was fitted without them; or None. Not saved.
+    recommended_ : {"adapted", "unadapted"}
+        Which label :meth:`label_rows` gives; ``"adapted"`` unless a verdict says otherwise.
     classes_ : ndarray of shape (n_classes,)
         The classes.
     n_features_in_ : int
@@ -138,23 +159,26 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     ['s', 's', 'l', 'l']
     """
 
+    _revision: ClassVar[int] = 2
+
     _parameter_constraints = {
-        "estimator": [ILSClassifier, LabelFreeSearch, None],
+        "method": [str, BaseEstimator],
+        "class_prior": [StrOptions({"auto", "source"}), dict, "array-like", None],
         "scaling": [StrOptions({"auto", *encoding.SCALINGS})],
         "matching": [StrOptions({"auto", "by-name", "none"})],
         "ids": ["array-like"],
         "ignored": ["array-like"],
-        "holdout": [Interval(Real, 0, 1, closed="left")],
+        "text": ["array-like"],
         "trust": [Interval(Real, 0, 1, closed="left")],
         "random_state": ["random_state"],
         "callback": [callable, None],
     }
 
     _schema = {
-        "estimator_": Fitted(
-            ILSClassifier, {"n_features_in_": "source", "n_target_features_in_": "target"}
-        ),
+        "members_": schema.Each(ASKED, check=schema.NOT_EMPTY),
+        "unadapted_": schema.Optional(Fitted(LogisticRule, {"n_features_in_": "source"})),
         "source_encoder_": encoding.encoder_schema("source"),
+        "own_encoder_": encoding.encoder_schema("source"),
         "target_encoder_": encoding.encoder_schema("target"),
         "plan_": schema.Record(
             partial(ColumnPlan, source=(), target=()),  # the encoders know them
@@ -164,39 +188,35 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
                 "notes": schema.Each(STRING),
             },
         ),
-        "trust_": schema.Record(Trust, {"confidence": _BOUND, "distance": _BOUND}),
-        "inverse_temperature_": schema.Value(float, check=schema.POSITIVE),
-        "unadapted_": schema.Record(
-            NearestMean,
-            {
-                "codes": schema.ArrayOf(("k",), kinds="i", check=schema.NOT_EMPTY),
-                "means": schema.ArrayOf(("k", "width")),
-            },
+        "class_prior_": schema.ArrayOf(("c",)),
+        "agreement_": Agreement.schema,
+        "trust_": Trust.schema,
+        "recommended_": schema.Value(
+            str, check=schema.Check("be adapted or unadapted", (ADAPTED, UNADAPTED).__contains__)
         ),
-        "asks_target_labels_": schema.Value(bool),
-        "is_unchecked_": schema.Value(bool),
-        "holdout_score_": schema.Optional(schema.Value(float, check=schema.SHARE)),
     }
 
     def __init__(
         self,
-        estimator=None,
+        method: Any = "committee",
         *,
+        class_prior: Any = "auto",
         scaling="auto",
         matching="auto",
         ids=(),
         ignored=(),
-        holdout=0.2,
+        text=(),
         trust=0.9,
         random_state=0,
         callback=None,
     ):
-        self.estimator = estimator
+        self.method = method
+        self.class_prior = class_prior
         self.scaling = scaling
         self.matching = matching
         self.ids = ids
         self.ignored = ignored
-        self.holdout = holdout
+        self.text = text
         self.trust = trust
         self.random_state = random_state
         self.callback = callback
@@ -227,13 +247,19 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
                 "TableClassifier learns from a labelled table and another one, but "
                 f"{'y' if y is None else 'Xt'} is None: requires y to be passed, and Xt."
             )
+        names = (COMMITTEE, *METHODS, *baselines.__all__)
+        if isinstance(self.method, str) and self.method not in names:
+            raise TableError(
+                f"The method must be one of {', '.join(names)}, but is {self.method!r}."
+            )
         y = np.asarray(natural_labels(y))
         check_consistent_length(X, y)
-        classes, _ = encode_source(y)
-        codes = encode_target(yt, classes, len(Xt))
-        yt = np.where(codes >= 0, classes[codes], np.array(None)) if (codes >= 0).any() else None
-        self.plan_ = plan_columns(X, Xt, ids=self.ids, ignored=self.ignored, matching=self.matching)
-        if not self.plan_.are_shared and yt is None:
+        classes, codes = encode_source(y)
+        known = encode_target(yt, classes, len(Xt))
+        self.plan_ = plan_columns(
+            X, Xt, ids=self.ids, ignored=self.ignored, text=self.text, matching=self.matching
+        )
+        if not self.plan_.are_shared and (known < 0).all():
             raise TableError(
                 "Tables whose columns are not matched by name are related by labels alone, but no "
                 "target row has one: label a few target rows of each class, or give both tables "
@@ -242,104 +268,168 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.n_features_in_ = len(self.plan_.source)
         scaling = self.scaling
         if scaling == "auto":
-            scaling = encoding.default_scaling(self.plan_.source, self.plan_.target)
-        self.source_encoder_, rows = encoding.fit_encoder(X, self.plan_.source, scaling=scaling)
-        self.target_encoder_, target_rows = encoding.fit_encoder(
-            Xt, self.plan_.target, scaling=scaling
-        )
-        chosen, self.search_ = self.estimator or ILSClassifier(), None
-        if isinstance(chosen, LabelFreeSearch):
-            if not isinstance(chosen.estimator, ILSClassifier):
-                raise ValueError(
-                    "A search for tables must try settings of an ILSClassifier, but tries those "
-                    f"of a {type(chosen.estimator).__name__}: search over ILSClassifier()."
-                )
-            search = clone(chosen).set_params(estimator=_nearest(chosen.estimator))
-            self.search_ = _within_ranks(search, rows, target_rows).fit(rows, y, target_rows, yt)
-            chosen = self.search_.best_estimator_
-            _check_rule(chosen)  # it may have been searched over
-        else:
-            chosen = _nearest(chosen)
-        self._hold_out(chosen, rows, y, target_rows, yt)
-        self._learn_means(rows, y, Xt, yt)
-        told = self._told("all", self.holdout_score_, chosen.callback)
-        self.estimator_ = clone(chosen).set_params(callback=told).fit(rows, y, target_rows, yt)
-        self.estimator_.set_params(callback=chosen.callback)
-        self.classes_ = self.estimator_.classes_
+            scaling = encoding.default_scaling((X, self.plan_.source), (Xt, self.plan_.target))
+        self.source_encoder_, _ = encoding.fit_encoder(X, self.plan_.source, scaling=scaling)
+        self.target_encoder_, _ = encoding.fit_encoder(Xt, self.plan_.target, scaling=scaling)
+        self._fit_encoded(X, classes, codes, Xt, known)
         return self
+
+    def refit(self, X, y, Xt, yt=None, *, target_encoder):
+        """Learn again from the same tables, with another scaling of the target.
+
+        Parameters
+        ----------
+        X : DataFrame
+            Rows of the source.
+        y : array-like of shape (n,)
+            Their labels.
+        Xt : DataFrame
+            Rows of the target.
+        yt : array-like of shape (nt,), optional
+            Labels of the target rows; None where there is none.
+        target_encoder : encoding.TableEncoder
+            For the columns of the last fit.
+
+        Returns
+        -------
+        self
+            Fitted.
+        """
+        classes, codes = encode_source(np.asarray(natural_labels(y)))
+        self.target_encoder_ = target_encoder
+        self._fit_encoded(X, classes, codes, Xt, encode_target(yt, classes, len(Xt)))
+        return self
+
+    def _fit_encoded(
+        self, X, classes: np.ndarray, codes: np.ndarray, Xt, known: np.ndarray
+    ) -> None:
+        """Learn from tables whose encoders are known."""
+        rng = as_generator(self.random_state)
+        self._find_prior(X, classes, codes, Xt, known, rng)
+        weights = class_factors(self.class_prior_, np.bincount(codes))[codes]
+        self.own_encoder_, _ = encoding.fit_encoder(
+            X, self.plan_.source, scaling=self.source_encoder_.scaling, weights=weights
+        )
+        views = self._views(X, Xt)
+        y, yt = classes[codes], np.where(known >= 0, classes[known], np.array(None))
+        given = yt if (known >= 0).any() else None
+        asked = []
+        for name, scaling, estimator in self._candidates():
+            can_tell = self.callback is not None and "callback" in estimator.get_params(deep=False)
+            own = estimator.callback if can_tell else None
+            if can_tell:
+                estimator.set_params(callback=self._told(name, own))
+            estimator.fit(views.source[scaling], y, views.target[scaling], given)
+            if can_tell:
+                estimator.set_params(callback=own)
+            adapts = METHODS[name].adapts if name in METHODS else name not in _NOT_ADAPTED
+            asked.append(Asked(name, scaling, adapts, estimator))
+        self.members_ = tuple(asked)
+        self.unadapted_ = None
+        if self.plan_.are_shared:
+            self.unadapted_ = LogisticRule().fit(views.source["source"], y)
+        free = known < 0 if (known < 0).any() else known >= 0
+        said = self._said(views.target)[:, free]
+        self.agreement_ = measure_agreement(said, np.array([each.adapts for each in asked]))
+        overlap = 1.0 if self.prior_estimate_ is None else self.prior_estimate_.overlap
+        self.trust_ = learn_trust(
+            self.agreement_,
+            self.target_encoder_.distances(self.target_encoder_.read(Xt)),
+            fewest_rows=int(np.bincount(codes).min()),
+            overlap=overlap,
+            probability=self.trust,
+        )
+        self.recommended_ = ADAPTED
+        self.classes_ = classes
+
+    def _find_prior(
+        self, X, classes: np.ndarray, codes: np.ndarray, Xt, known: np.ndarray, rng
+    ) -> None:
+        """Find the shares of the classes in the target."""
+        self.prior_estimate_: ClassPriorEstimate | None = None
+        prior = self.class_prior
+        if isinstance(prior, str) and prior == "auto":
+            if not self.plan_.are_shared:
+                prior = "source"
+            else:
+                views = self.source_encoder_.encode(X), self.source_encoder_.encode(Xt)
+                self.prior_estimate_ = estimate_class_prior(
+                    views[0], codes, views[1], known, len(classes), rng=rng
+                )
+                prior = self.prior_estimate_.shares
+        if prior is None or isinstance(prior, str):
+            self.class_prior_ = np.bincount(codes) / len(codes)
+        else:
+            self.class_prior_ = check_class_prior(prior, classes)
+
+    def _views(self, X, Xt) -> Views:
+        """Both tables as numbers."""
+        source = {"source": self.source_encoder_.encode(X), "own": self.own_encoder_.encode(X)}
+        return Views(source, self._target_views(Xt))
+
+    def _target_views(self, Xt) -> dict[str, np.ndarray]:
+        return self._scaled(self.target_encoder_.read(Xt))
+
+    def _scaled(self, entries: encoding.Entries) -> dict[str, np.ndarray]:
+        """Target rows, by scaling."""
+        views = {"own": self.target_encoder_.scale_entries(entries)}
+        if self.plan_.are_shared:
+            views["source"] = self.source_encoder_.scale_entries(entries)
+        return views
+
+    def _candidates(self) -> list[tuple[str, str, Any]]:
+        """Name, scaling and estimator of all that are asked."""
+        method = self.method
+        if not isinstance(method, str):
+            return [(type(method).__name__, "own", clone(method))]
+        options = {"class_prior": None if self.class_prior is None else self.class_prior_}
+        options["random_state"] = self.random_state
+        if method == COMMITTEE:
+            names = [name for name in MEMBERS if self.plan_.are_shared or name == "ils"]
+        elif method in METHODS:
+            names = [method]
+            if not self.plan_.are_shared and method not in ("ils", "linear-target"):
+                raise TableError(
+                    f"The method {method} needs tables that share their columns, and these do "
+                    "not: use ils."
+                )
+        else:
+            return [(method, "own", getattr(baselines, method)())]
+        return [(name, METHODS[name].scaling, METHODS[name].make(**options)) for name in names]
+
+    def _method_parts(self) -> list[Any]:
+        """What it makes for itself, for records of how results were made."""
+        if not isinstance(self.method, str):
+            return []
+        if self.method in baselines.__all__:
+            return [getattr(baselines, self.method)()]
+        names = MEMBERS if self.method == COMMITTEE else [self.method]
+        return [METHODS[name].make() for name in names if name in METHODS]
 
     def __sklearn_is_fitted__(self):
         """Tell a finished fit from one that raised half-way."""
         return hasattr(self, "classes_")
 
-    # -- what can be trusted ---------------------------------------------------------------------
-
-    def _hold_out(self, chosen, rows: np.ndarray, y: np.ndarray, target_rows, yt) -> None:
-        """Fit without some source rows, and learn from these what to trust."""
-        self.trust_, self.inverse_temperature_, self.holdout_score_ = (
-            Trust(np.inf, np.inf),
-            1.0,
-            None,
-        )
-        self.holdout_rows_ = self.holdout_estimator_ = None
-        _, codes, counts = np.unique(y, return_inverse=True, return_counts=True)
-        # a class of one row has none to spare, and one class says nothing
-        if self.holdout == 0 or np.sum(counts > 1) < 2:
-            return
-        held = hold_out(codes, self.holdout, as_generator(self.random_state))
-        kept = np.setdiff1d(np.arange(len(y)), held)
-        monitor = Monitor(rows[kept], codes[kept], rows[held], codes[held])
-        told = self._told("held-out", monitor, chosen.callback)
-        fitted = clone(chosen).set_params(callback=told)
-        fitted.fit(rows[kept], y[kept], target_rows, yt)
-        label, probabilities, distance = fitted.nearest(rows[held], "source")
-        is_right = label == y[held]
-        self.holdout_score_ = float(np.mean(is_right))
-        self.inverse_temperature_ = fitting_inverse_temperature(
-            log_probabilities(probabilities), codes[held], n_uniform=1
-        )
-        probability = raised(probabilities, self.inverse_temperature_).max(axis=1)
-        self.trust_ = learn_trust(probability, distance, is_right=is_right, accuracy=self.trust)
-        self.holdout_rows_, self.holdout_estimator_ = held, fitted
-
-    def _learn_means(self, rows: np.ndarray, y: np.ndarray, Xt, yt) -> None:
-        """Learn what would be said without adaptation, from target labels if they suffice."""
-        classes, source_codes = np.unique(y, return_inverse=True)
-        codes = encode_target(yt, classes, len(Xt))
-        labelled = codes >= 0
-        has_all = len(np.unique(codes[labelled])) == len(classes)
-        entries = self.target_encoder_.read(Xt)
-        target_rows = self.target_encoder_.scale_entries(entries)
-        self.asks_target_labels_ = has_all or not self.plan_.are_shared
-        known = (target_rows[labelled], codes[labelled])
-        self.unadapted_ = nearest_mean(
-            *(known if self.asks_target_labels_ else (rows, source_codes))
-        )
-        said = self.unadapted_(self._unadapted_rows(entries, target_rows))
-        self.is_unchecked_ = is_blind(said, source_codes)
-
-    def _told(
-        self, stage: str, accuracy: Monitor | float | None, own: Callable[..., object] | None
-    ) -> Callable[..., object] | None:
-        """Make the callback of a fit, which knows the accuracy or how to compute it.
-
-        The estimator's own is called as well; each may stop the fit.
-        """
-        tell = self.callback
-        if tell is None:
-            return own
+    def _told(self, name: str, own: Callable[..., object] | None) -> Callable[..., object]:
+        """Make the callback of a member; its own is called as well, and each may stop the fit."""
+        tell: Any = self.callback
 
         def step(iteration: int, now) -> object:
-            found = accuracy(now.point) if isinstance(accuracy, Monitor) else accuracy
-            wants_end = tell(Step(stage, iteration, float(now.progress.value), found))
+            wants_end = tell(Step(name, iteration, float(now.progress.value)))
             return (own is not None and own(iteration, now)) or wants_end
 
         return step
 
     # -- after fit -------------------------------------------------------------------------------
 
+    @property
+    def ils_(self) -> Any:
+        """The member that has a latent space, an ILSClassifier; None if there is none."""
+        found = [each.estimator for each in self.members_]
+        return next((each for each in found if isinstance(each, ILSClassifier)), None)
+
     def encode(self, X, domain="target"):
-        """Numbers that the estimator takes for these rows.
+        """Rows as numbers, each table scaled by itself.
 
         Parameters
         ----------
@@ -353,62 +443,58 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n, n_encoded)
             Missing values filled, categories as indicators, scaled.
         """
-        return self._encoder(domain).encode(X)
-
-    def _encoder(self, domain: str) -> encoding.TableEncoder:
         check_is_fitted(self)
         check_domain(domain)
-        return self.target_encoder_ if domain == "target" else self.source_encoder_
+        return (self.target_encoder_ if domain == "target" else self.own_encoder_).encode(X)
 
-    def label_rows(self, X, domain="target"):
-        """Labels of rows, and how far to trust them.
+    def member_probabilities(self, X, domain="target"):
+        """What each member says of rows.
 
         Parameters
         ----------
         X : DataFrame
-            Rows of one domain, seen at fit or not.
+            Rows of one domain.
         domain : {"target", "source"}, default="target"
             Which one.
 
         Returns
         -------
-        DataFrame
-            Columns ``label``, ``probability``, ``distance`` to the nearest labelled row in the
-            latent space, ``trusted``, and ``doubts``, why not: ``unsure`` and ``far`` are beyond
-            the bounds of trust, ``missing`` lack half of the columns; of ``unadapted`` the nearest
-            class mean says something else, with each table scaled by itself or without; and where
-            it says the same of all rows, all are ``unchecked``. For target rows also
-            ``unadapted``, the label that the nearest class mean would give without adaptation.
+        ndarray of shape (n_members, n, n_classes)
+            Probabilities, in the order of `members_`.
         """
-        import pandas as pd
-
-        encoder = self._encoder(domain)
-        entries = encoder.read(X)
-        rows = encoder.scale_entries(entries)
-        known = entries.n_known / len(encoder.columns)
-        label, probabilities, distance = self.estimator_.nearest(rows, domain)
-        probability = raised(probabilities, self.inverse_temperature_).max(axis=1)
-        told = {"label": label, "probability": probability, "distance": distance}
-        doubts = self.trust_.doubts(probability, distance) | {"missing": known < _FEWEST_KNOWN}
-        others = {}
+        check_is_fitted(self)
+        check_domain(domain)
         if domain == "target":
-            # the nearest mean once for rows scaled by their own table and once as if there were
-            # one: other class frequencies mislead the first, other units the second
-            alone = self.classes_[self.unadapted_(rows)]
-            unadapted = self.classes_[self.unadapted_(self._unadapted_rows(entries, rows))]
-            others["unadapted"] = unadapted
-            doubts["unadapted"] = (alone != label) | (unadapted != label)
-            if self.is_unchecked_:
-                doubts["unchecked"] = np.full(len(label), True)
-        words = in_words(doubts)
-        return pd.DataFrame(told | {"trusted": words == "", "doubts": words} | others)
+            return self._said(self._target_views(X))
+        views = {"source": self.source_encoder_.encode(X), "own": self.own_encoder_.encode(X)}
+        return self._said(views, domain)
 
-    def _unadapted_rows(self, entries: encoding.Entries, rows: np.ndarray) -> np.ndarray:
-        """Target rows as the rule without adaptation takes them."""
-        return rows if self.asks_target_labels_ else self.source_encoder_.scale_entries(entries)
+    def _said(self, views: dict[str, np.ndarray], domain: str = "target") -> np.ndarray:
+        return np.stack(
+            [probabilities(each.estimator, views[each.scaling], domain) for each in self.members_]
+        )
+
+    def predict_proba(self, X, domain="target"):
+        """Probabilities of the classes.
+
+        Parameters
+        ----------
+        X : DataFrame
+            Rows of one domain.
+        domain : {"target", "source"}, default="target"
+            Which one.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            The mean of what the members say, less sure the less they agree on the target. Rows sum
+            to 1.
+        """
+        said = self.member_probabilities(X, domain)
+        return raised(said.mean(axis=0), self.agreement_.inverse_temperature)
 
     def predict(self, X, domain="target"):
-        """Class of each row.
+        """Class of each row, by the committee.
 
         Parameters
         ----------
@@ -422,8 +508,56 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n,)
             Labels.
         """
-        rows = self.encode(X, domain)
-        return self.estimator_.predict(rows, domain)
+        found = self.predict_proba(X, domain)
+        return self.classes_[found.argmax(axis=1)]
+
+    def label_rows(self, X):
+        """Labels of target rows, and how far to trust them.
+
+        Parameters
+        ----------
+        X : DataFrame
+            Rows of the target, seen at fit or not.
+
+        Returns
+        -------
+        DataFrame
+            ``label`` (what the verdict recommends), ``probability`` of that label, ``trusted``,
+            ``doubts`` (why not: ``unsure`` and ``far`` are beyond the bounds of trust, ``missing``
+            lack half of the columns, of ``split`` the members say different things, and
+            ``withheld`` are all where too little is known of the target), ``adapted`` and
+            ``unadapted``, the labels with and without adaptation; the latter is missing where the
+            tables share no columns.
+        """
+        import pandas as pd
+
+        check_is_fitted(self)
+        entries = self.target_encoder_.read(X)
+        views = self._scaled(entries)
+        said = self._said(views)
+        average = said.mean(axis=0)
+        found = raised(average, self.agreement_.inverse_temperature)
+        adapted = found.argmax(axis=1)
+        unadapted, codes = None, adapted
+        if self.unadapted_ is not None:
+            unadapted = self.unadapted_.predict_proba(views["source"]).argmax(axis=1)
+            codes = unadapted if self.recommended_ == UNADAPTED else adapted
+        each = np.arange(len(codes))
+        doubts = self.trust_.doubts(average[each, codes], self.target_encoder_.distances(entries))
+        doubts["missing"] = entries.n_known / len(self.target_encoder_.columns) < _FEWEST_KNOWN
+        doubts["split"] = (said.argmax(axis=2) != codes).any(axis=0)
+        words = in_words(doubts)
+        without = np.array(None) if unadapted is None else self.classes_[unadapted]
+        return pd.DataFrame(
+            {
+                "label": self.classes_[codes],
+                "probability": found[each, codes],
+                "trusted": words == "",
+                "doubts": words,
+                ADAPTED: self.classes_[adapted],
+                UNADAPTED: np.broadcast_to(without, len(codes)),
+            }
+        )
 
     def score(self, X, y, sample_weight=None, *, domain="target"):
         """Share of rows that are given their true class.
@@ -447,25 +581,6 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         truth = natural_labels(y, "row")
         return accuracy_score(truth, self.predict(X, domain), sample_weight=sample_weight)
 
-    def predict_proba(self, X, domain="target"):
-        """Probabilities of the classes.
-
-        Parameters
-        ----------
-        X : DataFrame
-            Rows of one domain.
-        domain : {"target", "source"}, default="target"
-            Which one.
-
-        Returns
-        -------
-        ndarray of shape (n, n_classes)
-            Rows sum to 1; as sure as they were right on held-out rows of the source, if there
-            are some. Rows of the target may be right less often.
-        """
-        rows = self.encode(X, domain)
-        return raised(self.estimator_.predict_proba(rows, domain), self.inverse_temperature_)
-
     def transform(self, X, domain="target"):
         """Rows in the latent space.
 
@@ -481,15 +596,18 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         ndarray of shape (n, n_components)
             Where Euclidean distance is the learned one.
         """
-        rows = self.encode(X, domain)
-        return self.estimator_.transform(rows, domain)
+        rows, ils = self.encode(X, domain), self.ils_
+        if ils is None:
+            raise TableError(f"The method {self.method} has no latent space: use ils.")
+        return ils.transform(rows, domain)
 
     # -- on disk ---------------------------------------------------------------------------------
 
     def save(self, path):
         """Write the fitted classifier to a file that :func:`ilspace.load` reads.
 
-        As :meth:`ilspace.ILSTransformer.save`; of a search the chosen estimator is saved.
+        As :meth:`ilspace.ILSTransformer.save`. The committee and its members can be saved, other
+        methods cannot.
 
         Parameters
         ----------
@@ -497,60 +615,42 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             Where; the folder must exist, and a file that is there is replaced.
         """
         check_is_fitted(self)
-        save_estimator(self, path, training=training_record(self.estimator_))
+        ils = self.ils_
+        save_estimator(self, path, training=None if ils is None else training_record(ils))
 
     def _saved_parameters(self):
-        return self.get_params(deep=False) | {"estimator": clone(self.estimator_)}
+        method = self.method
+        plain = {"class_prior": self.class_prior_.tolist()}
+        if not isinstance(method, str):
+            plain["method"] = self.members_[0].estimator
+        return self.get_params(deep=False) | plain
 
     def _restored(self):
         """Complete the attributes that a file gave, and refuse those that do not agree."""
         source, target = self.source_encoder_, self.target_encoder_
         self.plan_ = replace(self.plan_, source=source.columns, target=target.columns)
-        self.search_ = self.holdout_rows_ = self.holdout_estimator_ = None
+        self.prior_estimate_ = None
         self.n_features_in_ = len(source.columns)
-        self.classes_ = self.estimator_.classes_
+        self.classes_ = self.members_[0].estimator.classes_
         if not all(is_whole(str(each)) for each in self.classes_):
             raise ModelFileError("a class of it holds half a character")
         if self.plan_.are_shared and source.columns != target.columns:
             raise ModelFileError("its tables should share their columns and do not")
-        if not (self.plan_.are_shared or self.asks_target_labels_):
-            raise ModelFileError("its rule without adaptation needs columns that are not shared")
-        codes, means = self.unadapted_.codes, self.unadapted_.means
-        if codes.min() < 0 or codes.max() >= len(self.classes_):
-            raise ModelFileError("its class means are not of its classes")
-        width = len((target if self.asks_target_labels_ else source).center)
-        if means.shape[1] != width:
-            raise ModelFileError(f"its class means have {means.shape[1]} columns, not {width}")
-
-
-def _within_ranks(search: LabelFreeSearch, *domains: np.ndarray) -> LabelFreeSearch:
-    """A search that tries no more dimensions than the rows of each domain have.
-
-    They may have fewer than columns: the categories of a column add up to one.
-    """
-    if search.param_grid is not None:
-        return clone(search)
-    kept = 1 - search.held_out
-    shapes = [
-        (int(len(rows) * kept), int(np.linalg.matrix_rank(rows - rows.mean(axis=0))))
-        for rows in domains
-    ]
-    return clone(search).set_params(param_grid=default_grid(search.estimator, shapes=shapes))
-
-
-def _nearest(estimator: ILSClassifier) -> ILSClassifier:
-    """An estimator whose rule is the nearest labelled row: its distance says what to trust."""
-    _check_rule(estimator)
-    rounds = estimator.self_training
-    rounds = 0 if isinstance(rounds, str) else rounds
-    return clone(estimator).set_params(classifier="nearest", self_training=rounds)
-
-
-def _check_rule(estimator: ILSClassifier) -> None:
-    """Refuse a rule that has no distances."""
-    rule = estimator.classifier
-    if not isinstance(rule, str) or rule not in ("auto", "nearest"):
-        raise ValueError(
-            f'The classifier of an estimator of tables must be "nearest", but is {rule!r}: what is '
-            "trusted depends on the distance to the nearest labelled row."
-        )
+        if (self.unadapted_ is not None) != self.plan_.are_shared:
+            raise ModelFileError("its rule without adaptation should be there and is not")
+        if len(self.class_prior_) != len(self.classes_):
+            raise ModelFileError("its class shares are not of its classes")
+        plain = self.unadapted_
+        if plain is not None and not np.array_equal(plain.classes_, self.classes_):
+            raise ModelFileError("its rule without adaptation has other classes")
+        for each in self.members_:
+            if not np.array_equal(each.estimator.classes_, self.classes_):
+                raise ModelFileError(f"its member {each.name} has other classes")
+            if each.scaling == "source" and not self.plan_.are_shared:
+                raise ModelFileError(f"its member {each.name} needs columns that are not shared")
+        # a row of each table is labelled, which finds all else that does not fit together
+        for domain, encoder in (("source", source), ("target", target)):
+            rows = np.zeros((1, len(encoder.names)))
+            said = self._said({"source": rows, "own": rows}, domain)
+            if said.shape[2] != len(self.classes_) or not np.isfinite(said).all():
+                raise ModelFileError("its members do not tell probabilities of its classes")

@@ -1,4 +1,4 @@
-"""What the columns of two tables are: identifiers, features, numbers, categories."""
+"""What the columns of two tables are: identifiers, features, numbers, texts, categories."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from ilspace.tables.errors import TableError
-from ilspace.tables.kinds import KINDS, Column, are_mostly_numbers
+from ilspace.tables.free_text import are_free_text
+from ilspace.tables.kinds import KINDS, Column, Empty, Text, are_mostly_numbers
 from ilspace.tables.values import as_table, has_fractions, is_text
 
 if TYPE_CHECKING:
@@ -52,6 +53,7 @@ def plan_columns(
     *,
     ids: Sequence[str] = (),
     ignored: Sequence[str] = (),
+    text: Sequence[str] = (),
     matching: str = "auto",
 ) -> ColumnPlan:
     """Find out what the columns of two tables are.
@@ -64,6 +66,8 @@ def plan_columns(
         Identifiers; others are found by their names and values.
     ignored : sequence of str
         Columns to leave out.
+    text : sequence of str
+        Columns of free text; others are found by their values.
     matching : {"auto", "by-name", "none"}
         ``"by-name"``: the features are the columns that both tables have. ``"none"``: each table
         has its own. ``"auto"``: by name, unless the tables have no name in common, or number their
@@ -75,7 +79,12 @@ def plan_columns(
         The features of each table, in the order of the source.
     """
     source, target = as_table(source), as_table(target)
-    for name in (*ids, *ignored):
+    for name in (*ids, *ignored, *text):
+        if name in text and name in {*ids, *ignored}:
+            raise TableError(
+                f"A column of text must not be left out, but {name!r} is also an identifier, or "
+                "ignored: name it once."
+            )
         if name not in source.columns and name not in target.columns:
             raise TableError(
                 f"A column {name!r} must be in a table, but is in none: check the name."
@@ -84,7 +93,7 @@ def plan_columns(
     found = list(ids)
     for name in dict.fromkeys([*target.columns, *source.columns]):
         sides = [table[name] for table in (source, target) if name in table.columns]
-        if name not in {*ids, *ignored} and _names_rows(name, sides):
+        if name not in {*ids, *ignored, *text} and _names_rows(name, sides):
             found.append(name)
     if len(found) > len(ids):
         notes.append(f"Taken for identifiers: {listed(found[len(ids) :])}.")
@@ -99,23 +108,24 @@ def plan_columns(
     are_shared = matching == "by-name"
     if are_shared:
         shared = _common(source_names, target_names, notes)
-        first = second = _columns("The tables must share", [source, target], shared, notes)
+        first = second = _columns("The tables must share", [source, target], shared, text, notes)
     else:
-        first = _columns("The source must have", [source], source_names, notes)
-        second = _columns("The target must have", [target], target_names, notes)
+        first = _columns("The source must have", [source], source_names, text, notes)
+        second = _columns("The target must have", [target], target_names, text, notes)
     kept_ids = tuple(each for each in target.columns if each in found)
     return ColumnPlan(first, second, kept_ids, are_shared, tuple(notes))
 
 
 def _names_rows(name: str, sides: Sequence[pd.Series]) -> bool:
-    """Tell identifiers: called so, or a different string in each row."""
+    """Tell identifiers: called so, or a different string in each row that is no sentence."""
     are_unique = all(len(each) > 1 and each.is_unique for each in sides)
     if is_called_identifier(name):
         may_repeat = _ALWAYS_IDENTIFIER.search(name) is not None  # patients, say, who come twice
         return (are_unique or may_repeat) and not any(map(has_fractions, sides))
     if not are_unique or max(map(len, sides)) < _FEWEST_NAMES:
         return False
-    return all(is_text(each) and not are_mostly_numbers(each) for each in sides)
+    are_strings = all(is_text(each) and not are_mostly_numbers(each) for each in sides)
+    return are_strings and not are_free_text(sides)
 
 
 def is_called_identifier(name: str) -> bool:
@@ -170,14 +180,22 @@ def _common(source: list[str], target: list[str], notes: list[str]) -> list[str]
 
 
 def _columns(
-    rule: str, tables: Sequence[pd.DataFrame], names: Sequence[str], notes: list[str]
+    rule: str,
+    tables: Sequence[pd.DataFrame],
+    names: Sequence[str],
+    text: Sequence[str],
+    notes: list[str],
 ) -> tuple[Column, ...]:
     """Find the kind of each column, and leave out what is no feature."""
     columns: list[Column] = []
     left_out: dict[str, list[str]] = {}
     for name in names:
         sides = [table[name] for table in tables]
-        found = next(filter(None, (kind.recognise(name, sides, notes) for kind in KINDS.values())))
+        if name in text:
+            found = Empty.recognise(name, sides, notes) or Text.learn(name, sides)
+        else:
+            kinds = (kind.recognise(name, sides, notes) for kind in KINDS.values())
+            found = next(filter(None, kinds))
         if isinstance(found, str):
             left_out.setdefault(found, []).append(name)
         else:

@@ -10,10 +10,9 @@ import pandas as pd
 
 from ilspace.backend import spectral_map
 from ilspace.tables.classifier import TableClassifier
-from ilspace.tables.comparison import Comparison, compare
 from ilspace.tables.labels import LabelledTables
-from ilspace.tables.prediction import new_rows
 from ilspace.tables.shift import Shift, measure_shift
+from ilspace.tables.verdict import Verdict, judge
 
 N_DIRECTIONS = 5
 N_FEATURES = 5
@@ -41,22 +40,22 @@ class Diagnosis:
 
     Attributes
     ----------
-    comparison : Comparison
-        Beside simpler classifiers.
+    verdict : Verdict
+        Which labels to use.
     shift_before : Shift or None
         Between the tables as they are; None where they share no columns.
-    shift_after : Shift
-        In the latent space.
+    shift_after : Shift or None
+        In the latent space; None without one.
     source_balance, target_balance : dict of str to float
-        Share of each class among the labels of the source, and among the predictions for rows
+        Share of each class among the labels of the source, and among the adapted labels of rows
         without a label of their own.
     directions : tuple of Direction
         The leading ones.
     """
 
-    comparison: Comparison
+    verdict: Verdict
     shift_before: Shift | None
-    shift_after: Shift
+    shift_after: Shift | None
     source_balance: dict[str, float]
     target_balance: dict[str, float]
     directions: tuple[Direction, ...]
@@ -65,7 +64,6 @@ class Diagnosis:
 def diagnose(
     model: TableClassifier,
     tables: LabelledTables,
-    labelled: pd.DataFrame,
     *,
     on_step: Callable[[int, int], object] | None = None,
 ) -> Diagnosis:
@@ -77,10 +75,8 @@ def diagnose(
         Fitted to these tables.
     tables : LabelledTables
         The tables.
-    labelled : DataFrame
-        What :meth:`TableClassifier.label_rows` says of the target rows.
     on_step : callable, optional
-        Called with the number of classifiers compared, and of all.
+        Called with the number of fits done to judge it, and of all.
 
     Returns
     -------
@@ -89,30 +85,31 @@ def diagnose(
     """
     before, after = _shifts(model, tables.source, tables.target)
     p_value = None if before is None else before.mmd_p_value
-    unadapted = labelled["unadapted"].to_numpy()
-    try:
-        comparison = compare(
-            model, **tables._asdict(), unadapted=unadapted, shift_p_value=p_value, on_step=on_step
-        )
-    except ValueError as error:  # the labels are there, and worth more than a comparison
-        reason = " ".join(str(error).split())
-        comparison = Comparison("nothing", 0, {}, None, f"Nothing to compare with: {reason}")
-    predicted = new_rows(labelled)["label"].to_numpy()
-    balance, found = (_balance(each, model.classes_) for each in (tables.y, predicted))
+    verdict = judge(model, tables, shift_p_value=p_value, on_step=on_step)
+    adapted = model.predict(_without_labels(tables))
+    balance, found = (_balance(each, model.classes_) for each in (tables.y, adapted))
     directions = leading_directions(model, tables.target)
-    return Diagnosis(comparison, before, after, balance, found, directions)
+    return Diagnosis(verdict, before, after, balance, found, directions)
 
 
-def _shifts(model, source: pd.DataFrame, target: pd.DataFrame) -> tuple[Shift | None, Shift]:
-    """Shift before and after, of rows that no fit has drawn together, if some were held out."""
-    estimator = model.estimator_
-    if model.holdout_rows_ is not None:
-        source, estimator = source.iloc[model.holdout_rows_], model.holdout_estimator_
-    rows, target_rows = model.encode(source, "source"), model.encode(target)
-    are_shared = model.plan_.are_shared
-    before = measure_shift(rows, model.source_encoder_.encode(target)) if are_shared else None
-    latent = estimator.transform(rows, "source"), estimator.transform(target_rows)
-    return before, measure_shift(*latent)
+def _shifts(
+    model: TableClassifier, source: pd.DataFrame, target: pd.DataFrame
+) -> tuple[Shift | None, Shift | None]:
+    """Shift before and after adaptation."""
+    before = after = None
+    if model.plan_.are_shared:
+        encode = model.source_encoder_.encode
+        before = measure_shift(encode(source), encode(target))
+    if model.ils_ is not None:
+        after = measure_shift(model.transform(source, "source"), model.transform(target))
+    return before, after
+
+
+def _without_labels(tables: LabelledTables) -> pd.DataFrame:
+    """Target rows without a label of their own; all, if each has one."""
+    if tables.yt is None or pd.notna(tables.yt).all():
+        return tables.target
+    return tables.target[pd.isna(tables.yt)]
 
 
 def _balance(labels: np.ndarray, classes: np.ndarray) -> dict[str, float]:
@@ -132,13 +129,15 @@ def leading_directions(model: TableClassifier, target: pd.DataFrame) -> tuple[Di
     Returns
     -------
     tuple of Direction
-        Those of the largest variance first.
+        Those of the largest variance first; none without a latent space.
     """
+    estimator = model.ils_
+    if estimator is None:
+        return ()
     latent = model.transform(target)
     latent = latent - latent.mean(axis=0)
     _, sizes, axes = np.linalg.svd(latent, full_matrices=False)
     shares = sizes**2 / max(float(np.sum(sizes**2)), np.finfo(float).tiny)
-    estimator = model.estimator_
     to_latent = estimator.target_projection_ @ spectral_map(estimator.metric_, np.sqrt)
     names = model.target_encoder_.names
     directions = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,15 +12,14 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ilspace.estimators import ILSClassifier
-from ilspace.selection import LabelFreeSearch
-from ilspace.tables.classifier import Step, TableClassifier
+from ilspace.tables.classifier import COMMITTEE, UNADAPTED, Step, TableClassifier
 from ilspace.tables.diagnosis import Diagnosis, diagnose
 from ilspace.tables.errors import TableError, as_table_errors
 from ilspace.tables.labels import LabelledTables, take_source_labels, take_target_labels
 from ilspace.tables.partitioned import PartitionedTable, fit_whole
 from ilspace.tables.prediction import new_rows, with_given
 from ilspace.tables.reading import STANDARD_INPUT, read_table
+from ilspace.tables.verdict import Word
 
 _FOR_DEVELOPERS = (DeprecationWarning, FutureWarning, PendingDeprecationWarning, ResourceWarning)
 
@@ -101,10 +100,11 @@ def adapt_files(
     label: str,
     ids: Sequence[str] = (),
     ignored: Sequence[str] = (),
+    text: Sequence[str] = (),
     matching: str = "auto",
     scaling: str = "auto",
-    n_components: int | None = None,
-    select: bool = False,
+    method: str = COMMITTEE,
+    class_prior: Mapping[str, float] | str = "auto",
     seed: int = 0,
     partitioned: bool = False,
     listener: Listener | None = None,
@@ -120,12 +120,14 @@ def adapt_files(
         are used.
     ids, ignored : sequence of str
         Columns that name rows, and columns to leave out.
+    text : sequence of str
+        Columns of free text; others are found by their values.
     matching, scaling : str
         As for :class:`TableClassifier`.
-    n_components : int, optional
-        Dimension of the latent space.
-    select : bool, default=False
-        Whether to choose the parameters by criteria that see no target label.
+    method : str, default="committee"
+        As for :class:`TableClassifier`.
+    class_prior : {"auto", "source"} or mapping of str to float, default="auto"
+        Shares of the classes in the target, as for :class:`TableClassifier`.
     seed : int, default=0
         Same seed, same result.
     partitioned : bool, default=False
@@ -143,11 +145,11 @@ def adapt_files(
     tell = listener or Listener()
     if str(source) == str(target) == STANDARD_INPUT:
         raise TableError("One of the tables may be the standard input, but both are: name a file.")
-    for names, option in ((ids, "--id"), (ignored, "--ignore")):
+    for names, option in ((ids, "--id"), (ignored, "--ignore"), (text, "--text")):
         if label in names:
             raise TableError(
-                f"The column of labels must not be left out, but {label!r} is given to {option} "
-                "too: name it once."
+                f"The column of labels must not be left out, nor be a feature, but {label!r} is "
+                f"given to {option} too: name it once."
             )
     tell.on_stage("reading")
     notes: list[str] = []
@@ -176,80 +178,57 @@ def adapt_files(
         "matching": matching,
         "ids": tuple(ids),
         "ignored": tuple(ignored),
+        "text": tuple(text),
     }
-    estimator = _estimator(n_components, select, seed, tell)
-    model = TableClassifier(estimator, **columns, random_state=seed, callback=_following(tell))
+    model = TableClassifier(
+        method, class_prior=class_prior, **columns, random_state=seed, callback=_following(tell)
+    )
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         # a source in memory is sent to the workers of a cluster; Dask would have it otherwise
         warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
-        tell.on_stage("choosing parameters" if select else "fitting")
+        tell.on_stage("fitting")
         with as_table_errors():
             model.fit(*tables)
             if whole is not None:
                 fit_whole(model, tables, whole)
+        tell.on_stage("judging")
+        with as_table_errors():
+            diagnosis = diagnose(model, tables, on_step=tell.on_count)
+        if diagnosis.verdict.word in (Word.UNADAPTED, Word.NO_DIFFERENCE):
+            model.recommended_ = UNADAPTED
         tell.on_stage("labelling")
         labelled = model.label_rows(target_table)
         if yt is not None:
             labelled = with_given(labelled, yt)
-        tell.on_stage("comparing")
-        diagnosis = diagnose(model, tables, labelled, on_step=tell.on_count)
-    notes += _cautions(model, y)
-    if select and yt is not None:
-        notes.append(
-            "Settings were chosen by fits that had all target labels; the comparison hides labels "
-            "only from fits with the chosen one."
-        )
+    notes += _cautions(model)
     notes += dict.fromkeys(
         " ".join(str(each.message).split())
         for each in caught
         if not issubclass(each.category, _FOR_DEVELOPERS)
     )
     inputs = {"source": str(source), "target": str(target), "label": label, "seed": seed}
-    inputs |= {"select": select, "scaling": scaling, "columns": matching}
-    inputs |= {"id": list(ids), "ignore": list(ignored), "components": n_components}
+    inputs |= {"method": method, "scaling": scaling, "columns": matching}
+    inputs |= {"id": list(ids), "ignore": list(ignored), "text": list(text)}
+    inputs["class_frequencies"] = class_prior if isinstance(class_prior, str) else dict(class_prior)
     seconds = time.perf_counter() - start
     return Adaptation(model, *tables, labelled, diagnosis, tuple(notes), seconds, inputs, whole)
 
 
-def _cautions(model: TableClassifier, y: np.ndarray) -> list[str]:
+def _cautions(model: TableClassifier) -> list[str]:
     """What is to be known of the trust in predictions."""
-    if model.holdout_score_ is None:
-        return ["Too few source rows to hold some out, so that no prediction is trusted."]
-    notes = []
-    classes, counts = np.unique(y, return_counts=True)
-    if (counts == 1).any():
-        single = ", ".join(str(each) for each in classes[counts == 1][:5])
-        notes.append(f"With one source row only, so that nothing is known of its trust: {single}.")
-    if model.is_unchecked_:
-        notes.append(
-            "Without adaptation nearly all target rows would be of one class: the tables differ "
-            "too much for a check of the predictions, so that none is trusted. Label some target "
-            "rows of each class."
-        )
-    return notes
-
-
-def _estimator(n_components: int | None, select: bool, seed: int, tell: Listener) -> Any:
-    estimator = ILSClassifier(n_components)
-    if not select:
-        return estimator
-    grid = None if n_components is None else {"objective__metric_weight": [5.0, 20.0, 80.0]}
-
-    def count(done: int, total: int, record: object) -> None:
-        tell.on_count(done, total)
-
-    return LabelFreeSearch(estimator, grid, random_state=seed, callback=count)
+    if not model.trust_.withheld:
+        return []
+    return [f"No prediction is trusted: {'; '.join(model.trust_.withheld)}."]
 
 
 def _following(tell: Listener) -> Callable[[Step], object]:
-    stages = {"held-out": "fitting without held-out rows", "all": "fitting"}
     last: list[str] = []
 
     def follow(step: Step) -> None:
-        if last != [step.stage]:
-            last[:] = [step.stage]
-            tell.on_stage(stages[step.stage])
+        if last != [step.member]:
+            last[:] = [step.member]
+            tell.on_stage(f"fitting {step.member}")
         tell.on_step(step)
 
     return follow

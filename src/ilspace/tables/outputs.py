@@ -15,14 +15,16 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.stats import binomtest
 
-from ilspace.selection.grid import with_settings
 from ilspace.tables.classifier import TableClassifier
 from ilspace.tables.errors import TableError
 from ilspace.tables.job import Adaptation
+from ilspace.tables.members import METHODS
 from ilspace.tables.partitioned import label_partitions
 from ilspace.tables.prediction import MODEL, PREDICTIONS, REPORT, SUMMARY, csv_lines, doubt_shares
 from ilspace.tables.report import report_page
+from ilspace.tables.verdict import Verdict
 
 
 def summary_of(adaptation: Adaptation) -> dict[str, Any]:
@@ -39,14 +41,22 @@ def summary_of(adaptation: Adaptation) -> dict[str, Any]:
         For JSON.
     """
     model, diagnosis = adaptation.model, adaptation.diagnosis
-    estimator, plan = model.estimator_, model.plan_
+    plan, verdict = model.plan_, diagnosis.verdict
     n_labelled = 0 if adaptation.yt is None else sum(each is not None for each in adaptation.yt)
-    comparison = diagnosis.comparison
     shifts = {"before": diagnosis.shift_before, "after": diagnosis.shift_after}
     return {
         "inputs": adaptation.inputs,
-        "verdict": comparison.verdict,
-        "adaptation_helps": comparison.helps,
+        "verdict": verdict.sentence,
+        "verdict_word": verdict.word.value,
+        "reason": verdict.reason,
+        "judged": {
+            "by": verdict.judged_by,
+            "labels": verdict.n_labels,
+            "probability_adapted_better": verdict.probability,
+            "label_more_rows": verdict.n_more,
+            "accuracy": verdict.scores,
+        },
+        "expected_accuracy": _expected_accuracy(model, verdict),
         "setting": "semi-supervised" if n_labelled else "unsupervised",
         "source": {"rows": len(adaptation.source), "columns": len(plan.source)},
         "target": {
@@ -59,49 +69,96 @@ def summary_of(adaptation: Adaptation) -> dict[str, Any]:
         "scaling": model.target_encoder_.scaling,
         "notes": [*plan.notes, *adaptation.warnings],
         "classes": [str(each) for each in model.classes_],
-        "held_out_source_accuracy": model.holdout_score_,
+        "class_frequencies": _class_frequencies(model),
+        "members": _members(adaptation),
         "trusted": {
             "share": float(adaptation.predicted["trusted"].mean()),
             "least_probability": _plain(model.trust_.confidence),
             "largest_distance": _plain(model.trust_.distance),
             "doubts": doubt_shares(adaptation.predicted["doubts"]),
-            "accuracy_asked_for": model.trust,
+            "withheld": list(model.trust_.withheld),
         },
-        "comparison": {"judged_by": comparison.judged_by, "rows": comparison.n_rows}
-        | {"scores": comparison.scores},
         "shift": {when: each and asdict(each) for when, each in shifts.items()},
         "balance": {"source": diagnosis.source_balance, "predicted": diagnosis.target_balance},
-        "optimization": {
-            "status": estimator.solution_.status.name,
-            "reason": estimator.solution_.status.value,
-            "iterations": int(estimator.n_iter_),
-            "objective": float(estimator.solution_.history[-1].value),
-        },
-        "parameters": {
-            name: each
-            for name, each in with_settings(estimator).get_params().items()
-            if isinstance(each, str | int | float | bool | None)
-        }
-        | {"n_components": int(estimator.n_components_)},
-        "selection": _selection(model),
+        "latent_space": _latent_space(model),
         "seconds": round(adaptation.seconds, 3),
         "versions": {name: version(name) for name in ("ilspace", "numpy", "scipy", "scikit-learn")}
         | {"python": platform.python_version()},
-        "files": [PREDICTIONS, MODEL, REPORT, SUMMARY],
+        "files": [PREDICTIONS, *([MODEL] if can_be_saved(model) else []), REPORT, SUMMARY],
     }
 
 
-def _selection(model: TableClassifier) -> dict[str, Any] | None:
-    if model.search_ is None:
+def _expected_accuracy(model: TableClassifier, verdict: Verdict) -> dict[str, Any]:
+    """What share of the labels to expect to be right: as measured, or as far as members agree."""
+    if verdict.scores:
+        scores = {name: verdict.scores[name] for name in verdict.expected if name in verdict.scores}
+        n_right = round(verdict.scores["adapted"] * verdict.n_labels)
+        low, high = binomtest(n_right, verdict.n_labels).proportion_ci(method="wilson")
+        return scores | {"low": float(low), "high": float(high), "reliable": True}
+    low, high = model.agreement_.interval
+    return verdict.expected | {"low": low, "high": high, "reliable": not model.trust_.withheld}
+
+
+def _class_frequencies(model: TableClassifier) -> dict[str, Any]:
+    """The shares of the classes that were assumed, and how they were found."""
+    names = [str(each) for each in model.classes_]
+    found: dict[str, Any] = {"assumed": dict(zip(names, model.class_prior_.tolist(), strict=True))}
+    estimate = model.prior_estimate_
+    if estimate is not None:
+        found |= {
+            "low": dict(zip(names, estimate.low.tolist(), strict=True)),
+            "high": dict(zip(names, estimate.high.tolist(), strict=True)),
+            "counted": estimate.counted,
+            "overlap": float(estimate.overlap),
+        }
+    return found
+
+
+def _members(adaptation: Adaptation) -> list[dict[str, Any]]:
+    """What was asked, and how often each says what all say together."""
+    model = adaptation.model
+    said = model.member_probabilities(adaptation.target)
+    together = said.mean(axis=0).argmax(axis=1)
+    return [
+        {
+            "name": each.name,
+            "about": METHODS[each.name].about if each.name in METHODS else each.name,
+            "adapts": each.adapts,
+            "agrees": float(np.mean(own.argmax(axis=1) == together)),
+            "confidence": float(own.max(axis=1).mean()),
+        }
+        for each, own in zip(model.members_, said, strict=True)
+    ]
+
+
+def _latent_space(model: TableClassifier) -> dict[str, Any] | None:
+    """How the fit of the latent space ended, if there is one."""
+    estimator = model.ils_
+    if estimator is None:
         return None
-    results = model.search_.cv_results_
     return {
-        "chosen": model.search_.best_params_,
-        "settings": [
-            {name: _plain(found[i]) for name, found in results.items() if name != "warnings"}
-            for i in range(len(results["params"]))
-        ],
+        "components": int(estimator.n_components_),
+        "status": estimator.solution_.status.name,
+        "reason": estimator.solution_.status.value,
+        "iterations": int(estimator.n_iter_),
+        "objective": float(estimator.solution_.history[-1].value),
     }
+
+
+def can_be_saved(model: TableClassifier) -> bool:
+    """Tell whether a model can be written to a file.
+
+    Parameters
+    ----------
+    model : TableClassifier
+        Fitted.
+
+    Returns
+    -------
+    bool
+        False for methods other than the committee and its members.
+    """
+    return all(hasattr(each.estimator, "_schema") for each in model.members_)
 
 
 def _plain(value: Any) -> Any:
@@ -143,7 +200,8 @@ def write_outputs(
                 output.write(csv_lines(adaptation.target, adaptation.labelled, model.plan_.ids))
             else:
                 label_partitions(model, whole, output=output, given=given, on_count=on_count)
-        model.save(draft / MODEL)
+        if can_be_saved(model):
+            model.save(draft / MODEL)
         (draft / REPORT).write_text(report_page(adaptation, summary), encoding="utf-8")
         text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
         (draft / SUMMARY).write_text(text + "\n", encoding="utf-8")

@@ -10,9 +10,8 @@ from typing import IO, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
-from sklearn.base import clone
 
-from ilspace.dask.tasks import lazily, lazy_rows, results, summary, total
+from ilspace.dask.tasks import lazily, results, summary, total
 from ilspace.tables.binary_files import parquet_blocks
 from ilspace.tables.classifier import TableClassifier
 from ilspace.tables.encoding import TableEncoder, known_sums, scaled_encoder, unscaled
@@ -105,25 +104,6 @@ class PartitionedTable:
         """
         return lazily(task, ((each,) for each in self.partitions), *arguments)
 
-    def joined(self, parts: Sequence[Any], *width: int, dtype: type) -> Any:
-        """Put arrays of the partitions together.
-
-        Parameters
-        ----------
-        parts : sequence of Delayed
-            One per partition.
-        *width : int
-            Number of columns, if they have some.
-        dtype : type
-            Of all.
-
-        Returns
-        -------
-        dask Array of shape (n_rows, *width)
-            Rows in their order.
-        """
-        return lazy_rows(parts, [each.n_rows for each in self.partitions], *width, dtype=dtype)
-
     def sample(
         self, seed: int, *, string_columns: Sequence[str], classes: np.ndarray
     ) -> pd.DataFrame:
@@ -214,8 +194,8 @@ def _partitions_of(file: Path) -> Iterator[Partition]:
 def fit_whole(model: TableClassifier, sampled: LabelledTables, target: PartitionedTable) -> None:
     """Fit a model that a sample has prepared to all rows.
 
-    Columns, categories, held-out rows and trust stay those of the sample; what fills missing
-    values, scales the columns and is learned from then on is that of all rows.
+    Columns, categories and the rows that are learned from stay those of the sample; what fills
+    missing values and scales the columns is that of all rows.
 
     Parameters
     ----------
@@ -227,19 +207,7 @@ def fit_whole(model: TableClassifier, sampled: LabelledTables, target: Partition
     target : PartitionedTable
         All rows of the target.
     """
-    encoder = encoder_of_all(model.target_encoder_, target)
-    rows = target.joined(target.map(_encode_partition, encoder), len(encoder.names), dtype=float)
-    labels = target.map(_labels_of_partition, np.unique(sampled.y), target.label)
-    has_labels = any(results(lazily(_has_labels, ((each,) for each in labels))))
-    own = model.estimator_.callback
-    told = model._told("all", model.holdout_score_, own)
-    fitted = clone(model.estimator_).set_params(callback=told)
-    source_rows = model.source_encoder_.encode(sampled.source)
-    yt = target.joined(labels, dtype=object) if has_labels else None
-    fitted.fit(source_rows, sampled.y, rows, yt)
-    model.estimator_ = fitted.set_params(callback=own)
-    model.target_encoder_ = encoder
-    model._learn_means(source_rows, sampled.y, sampled.target, sampled.yt)
+    model.refit(*sampled, target_encoder=encoder_of_all(model.target_encoder_, target))
 
 
 def label_partitions(
@@ -267,8 +235,8 @@ def label_partitions(
     """
     light = copy(model)
     # not needed to label rows, and not everything there can be sent
-    light.callback = light.estimator = light.search_ = light.holdout_estimator_ = None
-    light.estimator_ = copy(model.estimator_).set_params(callback=None)
+    light.callback = light.prior_estimate_ = None
+    light.method = "committee"
     firsts = np.cumsum([0, *(each.n_rows for each in target.partitions)]).tolist()
     items = zip(target.partitions, firsts, strict=False)
     tasks = lazily(_label_partition, items, light, target.label if given else None)
@@ -315,16 +283,6 @@ def _sums_of_partition(partition: Partition, encoder: TableEncoder) -> Any:
 
 def _encode_partition(partition: Partition, encoder: TableEncoder) -> np.ndarray:
     return encoder.encode(read_partition(partition, encoder.as_written))
-
-
-def _labels_of_partition(partition: Partition, classes: np.ndarray, label: str) -> np.ndarray:
-    """Labels of the rows, None where there is none."""
-    _, yt = take_target_labels(read_partition(partition, (label,)), label, classes=classes)
-    return np.full(partition.n_rows, None, dtype=object) if yt is None else yt
-
-
-def _has_labels(yt: np.ndarray) -> bool:
-    return any(each is not None for each in yt)
 
 
 def _label_partition(

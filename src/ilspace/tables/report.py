@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 import numpy as np
@@ -18,19 +17,6 @@ MOST_POINTS = 2000
 
 MOST_COLOURS = 20
 """Classes whose colours are told in the legend."""
-
-_JUDGED_BY = {
-    "target labels": (
-        "Accuracy on the {rows} labelled target rows, each predicted without its own label."
-    ),
-    "circular validation": (
-        "No target row has a label, or too few have. So a model labels the target, a second "
-        "one learns from these labels and labels the source again; shown is how often the "
-        "true label of a held-out source row comes back. This is an indication, no proof."
-    ),
-    "nothing": "No other classifier could be judged.",
-}
-"""What the scores of a comparison are."""
 
 _MEASURES = {
     "stein": "covariances (Stein divergence per dimension; 0: equal)",
@@ -56,20 +42,23 @@ def report_page(adaptation: Adaptation, summary: dict[str, Any]) -> str:
         HTML that needs nothing from the network.
     """
     sections = [
-        Section("adapt-at-all", "Should I adapt at all?", _should_i_adapt(summary)),
+        Section("adapt-at-all", "Which labels to use", _which_labels(summary)),
+        Section("committee", "Who was asked, and who disagrees", _committee(summary)),
         Section("predictions", "The predictions", _predictions(adaptation, summary)),
-        Section("latent-space", "The latent space, before and after", _latent_space(adaptation)),
-        Section("convergence", "Convergence", _convergence(adaptation, summary)),
-        Section("directions", "What the latent space looks at", _directions(adaptation)),
     ]
-    if summary["selection"] is not None:
-        body = _selection(**summary["selection"])
-        sections.append(Section("selection", "How the parameters were chosen", body))
+    if summary["latent_space"] is not None:
+        sections += [
+            Section(
+                "latent-space", "The latent space, before and after", _latent_space(adaptation)
+            ),
+            Section("convergence", "Convergence", _convergence(adaptation, summary)),
+            Section("directions", "What the latent space looks at", _directions(adaptation)),
+        ]
     sections.append(Section("what-was-done", "What was done", _what_was_done(summary)))
     source, target = summary["source"], summary["target"]
     labelled = f", of which {target['labelled']} had a label" if target["labelled"] else ""
     introduction = (
-        f'<p class="verdict">{escaped(summary["verdict"])}</p>'
+        f'<p class="verdict">{escaped(summary["verdict"])}</p><p>{escaped(summary["reason"])}</p>'
         f"<p>Learned from {source['rows']} labelled source rows ({source['columns']} columns); "
         f"labelled {target['rows']} target rows ({target['columns']} columns){labelled}; "
         f"{summary['trusted']['share']:.0%} of the predictions are trusted.</p>"
@@ -77,23 +66,47 @@ def report_page(adaptation: Adaptation, summary: dict[str, Any]) -> str:
     return render_page("Adaptation report", sections, introduction=introduction)
 
 
-def _should_i_adapt(summary: dict[str, Any]) -> str:
-    comparison = summary["comparison"]
-    rows = [[name, f"{score:.1%}"] for name, score in comparison["scores"].items()]
-    what = _JUDGED_BY[comparison["judged_by"]].format_map(comparison)
-    scores = plain_table(["classifier", "share of right rows"], rows, caption=what)
-    before, after = summary["shift"]["before"] or {}, summary["shift"]["after"]
-    rows = [[text, before.get(name), after[name]] for name, text in _MEASURES.items()]
-    held_out = "" if summary["held_out_source_accuracy"] is None else "that were held out "
-    what = f"Source rows {held_out}against target rows, before and after adaptation."
+def _which_labels(summary: dict[str, Any]) -> str:
+    expected, judged = summary["expected_accuracy"], summary["judged"]
+    reliable = "" if expected["reliable"] else " It is unreliable here: see the predictions."
+    how = "As measured on the labelled rows"
+    if not judged["accuracy"]:
+        how = "Without looking at any target label, by the agreement of those who were asked"
+    parts = [
+        f"<p>{how}, {expected['adapted']:.0%} of the adapted labels are expected to be right, "
+        f"between {expected['low']:.0%} and {expected['high']:.0%} as a rule.{reliable}</p>"
+    ]
+    if judged["accuracy"]:
+        rows = [[name, f"{score:.1%}"] for name, score in judged["accuracy"].items()]
+        what = (
+            f"Accuracy on the {judged['labels']} labelled target rows, each predicted without its "
+            "own label."
+        )
+        parts.append(plain_table(["classifier", "share of right rows"], rows, caption=what))
+    before, after = (summary["shift"][when] or {} for when in ("before", "after"))
+    rows = [[text, before.get(name), after.get(name)] for name, text in _MEASURES.items()]
+    what = "Source rows against target rows, before and after adaptation."
     heads = ["difference between the tables", "before", "after"]
-    return scores + plain_table(heads, rows, caption=what)
+    return "".join(parts) + plain_table(heads, rows, caption=what)
+
+
+def _committee(summary: dict[str, Any]) -> str:
+    rows = [
+        [each["name"], each["about"], "yes" if each["adapts"] else "no"]
+        + [f"{each['agrees']:.0%}", f"{each['confidence']:.0%}"]
+        for each in summary["members"]
+    ]
+    what = "Each was trained alone; the prediction is their average."
+    heads = ["member", "what it is", "adapts", "says what all say", "mean probability"]
+    return plain_table(heads, rows, caption=what)
 
 
 def _predictions(adaptation: Adaptation, summary: dict[str, Any]) -> str:
     source, predicted = summary["balance"]["source"], summary["balance"]["predicted"]
     shares = go.Figure()
-    for name, values in (("source labels", source), ("predictions", predicted)):
+    assumed = summary["class_frequencies"]["assumed"]
+    shown = (("source labels", source), ("assumed", assumed), ("adapted labels", predicted))
+    for name, values in shown:
         heights = [round(100 * each, 2) for each in values.values()]
         shares.add_bar(name=name, x=[escaped(each) for each in values], y=heights)
     shares.update_layout(barmode="group", yaxis_title="share in %", xaxis_type="category")
@@ -108,35 +121,46 @@ def _predictions(adaptation: Adaptation, summary: dict[str, Any]) -> str:
         barmode="stack", xaxis_title="probability of the predicted class", yaxis_title="rows"
     )
     return (
-        "<p>A class whose share among the predictions is far from its share in the source is "
+        f"<p>{escaped(_frequencies_in_words(summary))} A class whose share among the predictions "
+        "is far from its share in the source is "
         "either rarer or more frequent in the target, or predicted wrongly. Farthest off: "
         f"{escaped(largest)}, {source[largest]:.0%} of the source and "
         f"{predicted[largest]:.0%} of the predictions.</p>"
-        + chart(shares, "Share of each class among source labels and predictions", height=340)
+        + chart(
+            shares,
+            "Share of each class: in the source, as assumed, among adapted labels",
+            height=340,
+        )
         + f"<p>{escaped(_trust_in_words(summary))}</p>"
         + chart(sure, "How many predictions have which probability", height=340)
     )
 
 
-def _trust_in_words(summary: dict[str, Any]) -> str:
-    trusted, accuracy = summary["trusted"], summary["held_out_source_accuracy"]
-    if accuracy is None:
-        return "Too few source rows to hold some out, so that no prediction is trusted."
-    if trusted["least_probability"] is None:
+def _frequencies_in_words(summary: dict[str, Any]) -> str:
+    found, asked = summary["class_frequencies"], summary["inputs"]["class_frequencies"]
+    if not isinstance(asked, str):
+        return "The class frequencies of the target were given."
+    if found.get("counted"):
+        return "The class frequencies of the target were counted among its labels."
+    if "overlap" in found:
         return (
-            f"On held-out source rows {accuracy:.0%} were right, and no confidence was enough for "
-            "the accuracy that trust asks for: no prediction is trusted."
+            "The class frequencies of the target were estimated, and believed to "
+            f"{found['overlap']:.0%}, as the tables overlap."
         )
+    return "The class frequencies of the target were taken to be those of the source."
+
+
+def _trust_in_words(summary: dict[str, Any]) -> str:
+    trusted = summary["trusted"]
+    if trusted["withheld"]:
+        return f"No prediction is trusted: {'; '.join(trusted['withheld'])}."
     doubts = ", ".join(f"{word} {share:.0%}" for word, share in trusted["doubts"].items())
     return (
-        f"On held-out source rows {accuracy:.0%} were right. A prediction is trusted if its "
-        f"probability is at least {trusted['least_probability']:.2f}, where held-out source rows "
-        f"were right in {trusted['accuracy_asked_for']:.0%} (else unsure); if it is no farther "
-        f"from labelled rows than 99 % of them ({trusted['largest_distance']:.3g}, else far); if "
-        "half of the row's columns have values (else missing); and if a rule without adaptation, "
-        "the nearest class mean, says the same (else unadapted; unchecked if that rule says the "
-        f"same of all rows). Doubts: {doubts or 'none'}. Probabilities are as sure as predictions "
-        "were right on held-out source rows; target rows may do worse."
+        "A prediction is trusted if its probability is at least "
+        f"{trusted['least_probability']:.2f} (else unsure), if all members say the same (else "
+        "split), if the row is no farther from the target's mean than 99 % of its rows (else far), "
+        f"and if half of its columns have values (else missing). Doubts: {doubts or 'none'}. "
+        "Probabilities are the lower, the less the members agree on the target."
     )
 
 
@@ -213,11 +237,11 @@ def _shown(name: object, most: int = 40) -> str:
 
 
 def _convergence(adaptation: Adaptation, summary: dict[str, Any]) -> str:
-    history = adaptation.model.estimator_.solution_.history
+    history = adaptation.model.ils_.solution_.history
     figure = go.Figure()
     figure.add_scatter(y=[float(f"{each.value:.6g}") for each in history], name="objective")
     figure.update_layout(xaxis_title="iteration", yaxis_title="objective")
-    ended = summary["optimization"]
+    ended = summary["latent_space"]
     return (
         f"<p>Stopped after {ended['iterations']} iterations: {escaped(ended['reason'])} "
         f"({escaped(ended['status'])}).</p>"
@@ -238,18 +262,6 @@ def _directions(adaptation: Adaptation) -> str:
     return plain_table(heads, rows, caption=what)
 
 
-def _selection(chosen: dict[str, Any], settings: list[dict[str, Any]]) -> str:
-    others = ("params", "seconds", "error", "choice")
-    criteria = [name for name in settings[0] if name not in others]
-    rows = []
-    for each in settings:
-        setting = ", ".join(f"{name} = {value}" for name, value in each["params"].items())
-        mark = " (chosen)" if each["params"] == chosen else ""
-        rows.append([setting + mark, *(each[name] for name in criteria)])
-    what = "Criteria that see no target label; greater is better in each."
-    return plain_table(["setting", *criteria], rows, caption=what)
-
-
 def _what_was_done(summary: dict[str, Any]) -> str:
     columns = "matched by name" if summary["columns_are_shared"] else "different in the two tables"
     filled = "numbers: the mean of the column in its own table; strings: none of the categories"
@@ -258,8 +270,8 @@ def _what_was_done(summary: dict[str, Any]) -> str:
         ["columns", columns],
         ["identifiers", ", ".join(summary["identifiers"]) or "none"],
         ["missing values", filled],
-        ["scaling", f"{summary['scaling']}, each table by itself"],
-        ["parameters", json.dumps(summary["parameters"])],
+        ["scaling", f"{summary['scaling']}, by the source or by each table itself"],
+        ["method", str(summary["inputs"]["method"])],
         ["versions", ", ".join(f"{k} {v}" for k, v in summary["versions"].items())],
         ["time", f"{summary['seconds']:.1f} s"],
     ]

@@ -1,20 +1,27 @@
-"""How far predictions can be trusted, learned from rows whose labels were held out."""
+"""Which predictions to trust, where no label of the target tells."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from itertools import compress
+from typing import ClassVar
 
 import numpy as np
 
-FEWEST_ROWS = 10
-"""Held-out rows that a confidence must be backed by."""
-
-LEAST_CONFIDENCE = 0.7
-"""Least probability that is trusted, however well the others do, unless less is asked for."""
+from ilspace.storage.schema import Check, Each, Record, Value
+from ilspace.tables.agreement import Agreement
 
 FARTHEST = 0.99
-"""Share of the held-out rows that lie within the largest distance trusted."""
+"""Share of the target rows that lie within the largest distance trusted."""
+
+FEWEST_ROWS = 15
+"""Source rows that every class must have for any prediction to be trusted."""
+
+LEAST_OVERLAP = 0.5
+"""Overlap of the tables from which on they are not too different for a check."""
+
+LEAST_ACCURACY = 0.6
+"""Expected accuracy from which on the members know the target well enough."""
 
 
 @dataclass(frozen=True)
@@ -24,13 +31,18 @@ class Trust:
     Attributes
     ----------
     confidence : float
-        Least probability of the predicted class; above 1 where none is high enough.
+        Least probability of the predicted class, by the average of the members.
     distance : float
-        Largest distance to a labelled row.
+        Largest distance from the target's mean, as the root mean square of z-scores.
+    withheld : tuple of str
+        Why no prediction is trusted; empty where some may be.
     """
 
     confidence: float
     distance: float
+    withheld: tuple[str, ...]
+
+    schema: ClassVar[Record]
 
     def doubts(self, probability: np.ndarray, distance: np.ndarray) -> dict[str, np.ndarray]:
         """Tell which predictions not to trust, and why.
@@ -38,58 +50,62 @@ class Trust:
         Parameters
         ----------
         probability, distance : ndarray of shape (n,)
-            Of the predicted class, and to the nearest labelled row.
+            Of the predicted class, and from the target's mean.
 
         Returns
         -------
         dict of str to ndarray of bool, shape (n,)
-            Rows out of each bound: ``unsure`` and ``far``.
+            Rows that each doubt concerns.
         """
-        return {"unsure": probability < self.confidence, "far": distance > self.distance}
+        doubts = {"unsure": probability < self.confidence, "far": distance > self.distance}
+        if self.withheld:
+            doubts["withheld"] = np.full(len(probability), True)
+        return doubts
+
+
+_BOUND = Value(float, check=Check("be 0 or more", lambda bound: bound >= 0))
+Trust.schema = Record(
+    Trust, {"confidence": _BOUND, "distance": _BOUND, "withheld": Each(Value(str))}
+)
 
 
 def learn_trust(
-    probability: np.ndarray, distance: np.ndarray, *, is_right: np.ndarray, accuracy: float
+    agreement: Agreement,
+    distances: np.ndarray,
+    *,
+    fewest_rows: int,
+    overlap: float,
+    probability: float,
 ) -> Trust:
-    """Find the bounds within which held-out rows were predicted well.
+    """Find the bounds of trust.
 
     Parameters
     ----------
-    probability, distance : ndarray of shape (n,)
-        Of held-out rows: of the predicted class, and to the nearest labelled row.
-    is_right : ndarray of bool, shape (n,)
-        Whether the prediction was right.
-    accuracy : float
-        Accuracy to reach among those that are trusted.
+    agreement : Agreement
+        Of the members, on the target.
+    distances : ndarray of shape (nt,)
+        Of the target rows from their mean.
+    fewest_rows : int
+        Source rows of the smallest class.
+    overlap : float
+        How far the tables overlap, from 0 to 1.
+    probability : float
+        Least probability that is trusted.
 
     Returns
     -------
     Trust
-        The widest such bounds, but none below `LEAST_CONFIDENCE`.
+        The bounds, or why nothing is trusted.
     """
-    farthest = float(np.quantile(distance, FARTHEST))
-    order = np.argsort(-probability, kind="stable")
-    ranked = probability[order]
-    counts = np.arange(1, len(order) + 1)
-    shares = _cautious(np.cumsum(is_right[order]), counts)
-    # equal confidences are trusted together, so only the last of them may end the range
-    is_last = np.append(ranked[1:] < ranked[:-1], True)
-    enough = np.flatnonzero((shares >= accuracy) & is_last & (counts >= FEWEST_ROWS))
-    if len(enough) == 0:
-        return Trust(np.inf, farthest)
-    needed = 0.0 if enough[-1] == len(order) - 1 else float(ranked[enough[-1]])
-    return Trust(max(needed, min(LEAST_CONFIDENCE, accuracy)), farthest)
-
-
-def _cautious(right: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """Wilson's lower bound on the accuracy, at a confidence level of 75 %.
-
-    The widest of many ranges is chosen, so the plain accuracy would be optimistic.
-    """
-    share, z = right / counts, 0.6745
-    middle = share + z**2 / (2 * counts)
-    spread = z * np.sqrt(share * (1 - share) / counts + (z / (2 * counts)) ** 2)
-    return (middle - spread) / (1 + z**2 / counts)
+    reasons = []
+    if fewest_rows < FEWEST_ROWS:
+        reasons.append(f"a class has fewer than {FEWEST_ROWS} source rows")
+    if overlap < LEAST_OVERLAP:
+        reasons.append("the tables hardly overlap, even with other class frequencies")
+    if agreement.expected_accuracy < LEAST_ACCURACY:
+        reasons.append("the members of the committee agree too little")
+    farthest = float(np.quantile(distances, FARTHEST))
+    return Trust(float(probability), farthest, tuple(reasons))
 
 
 def in_words(doubts: dict[str, np.ndarray]) -> np.ndarray:

@@ -1,0 +1,382 @@
+"""Plans of the field benchmark: pairs of domains by group, settings, methods."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from itertools import product
+from typing import Any
+
+from ilspace.benchmark.plans import Method, PlanError, cell_key
+
+MIN_TEST_ROWS = 50
+"""Cells with fewer test rows are skipped."""
+
+_SETTING = re.compile(r"(none|(?P<count>[1-9]\d*)-(?P<how>per-class|random))(?P<rare>-rare)?")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """Which target rows take part, and which of them have labels.
+
+    Attributes
+    ----------
+    name : str
+        Such as ``"none"``, ``"3-per-class"`` or ``"30-random-rare"``.
+    n_labels : int
+        Labelled target rows, of each class or in all; 0 for none.
+    by_class : bool
+        Whether they are of each class.
+    has_rare_classes : bool
+        Whether every second class keeps few of its target rows.
+    """
+
+    name: str
+    n_labels: int
+    by_class: bool
+    has_rare_classes: bool
+
+    @property
+    def is_drawn(self) -> bool:
+        """Whether trials differ."""
+        return self.n_labels > 0 or self.has_rare_classes
+
+    @property
+    def title(self) -> str:
+        """The setting in words."""
+        if not self.n_labels:
+            words = "No target labels"
+        elif self.by_class:
+            words = f"{self.n_labels} target labels per class"
+        else:
+            words = f"{self.n_labels} random target labels"
+        return f"{words}, rare classes" if self.has_rare_classes else words
+
+
+def parse_setting(name: str) -> Setting:
+    """Read a setting from its name.
+
+    Parameters
+    ----------
+    name : str
+        ``"none"``, ``"N-per-class"`` or ``"N-random"``, then ``"-rare"`` for rare classes.
+
+    Returns
+    -------
+    Setting
+        What the name says.
+    """
+    found = _SETTING.fullmatch(name)
+    if found is None:
+        raise PlanError(
+            "A setting must be none, N-per-class or N-random, and may end in -rare, but one is "
+            f"{name!r}."
+        )
+    by_class = found["how"] == "per-class"
+    return Setting(name, int(found["count"] or 0), by_class, found["rare"] is not None)
+
+
+@dataclass(frozen=True)
+class FieldMethod(Method):
+    """A row of a table of the field benchmark.
+
+    Attributes
+    ----------
+    name : str
+        Name of the row.
+    estimator : str
+        Name of a class that fits on tables, such as ``"TableClassifier"``.
+    parameters : mapping
+        Its parameters.
+    given_shares : bool
+        Whether its parameter `class_prior` is set to the true class shares of the test rows:
+        an upper bound, marked as such.
+    adapts : bool
+        Whether it makes use of unlabelled target rows; the best row that does not, chosen with
+        hindsight for each pair, is what the others are compared with.
+    settings : sequence of str
+        Names of the settings that it takes part in; all by default.
+    """
+
+    given_shares: bool = False
+    adapts: bool = True
+    settings: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class FieldCell:
+    """One fit on two tables, and its scores.
+
+    Attributes
+    ----------
+    pair : str
+        Data set, source and target, such as ``"heart/cleveland-va"``.
+    setting : str
+        Name of the setting.
+    trial : int
+        Index of the draw, from 0.
+    method : FieldMethod
+        The method.
+    digest : str
+        Digest of its description.
+    """
+
+    pair: str
+    setting: str
+    trial: int
+    method: FieldMethod
+    digest: str
+
+    def as_dict(self) -> dict[str, Any]:
+        """The same as plain data, for a line of JSON; of the method its name."""
+        plain = {each.name: getattr(self, each.name) for each in fields(self)}
+        return plain | {"method": self.method.name}
+
+    @property
+    def key(self) -> str:
+        """Unique key, as a string."""
+        return cell_key(self.as_dict())
+
+    @property
+    def shared_needs(self) -> tuple[str, str]:
+        """What cells have in common that fail with the same errors."""
+        return self.digest, self.pair.partition("/")[0]
+
+    # imported where used, for the command line reads names of plans before it needs any method
+
+    def describe(self) -> dict[str, Any]:
+        """Description of the method, see :func:`describe_field_method`."""
+        return describe_field_method(self.method)
+
+    def check(self) -> None:
+        """Raise the errors that this cell, and similar ones, would fail with."""
+        from ilspace.benchmark.field.cells import check_field_cell
+
+        check_field_cell(self)
+
+    def run(self) -> dict[str, Any]:
+        """Fit and score, see :func:`~ilspace.benchmark.field.cells.run_field_cell`."""
+        from ilspace.benchmark.field.cells import run_field_cell
+
+        return run_field_cell(self)
+
+
+def describe_field_method(method: FieldMethod) -> dict[str, Any]:
+    """Description of all that determines the results of a method.
+
+    Parameters
+    ----------
+    method : FieldMethod
+        The method.
+
+    Returns
+    -------
+    dict
+        That of :func:`~ilspace.benchmark.methods.describe_method`, and whether it is given shares.
+    """
+    from ilspace.benchmark.methods import describe_method
+
+    described = describe_method(method)
+    if not method.given_shares:
+        return described
+    if "class_prior" not in described["parameters"]:
+        raise PlanError(
+            f"{method.name} is given class shares, but {method.estimator} has no parameter "
+            "class_prior that takes them: leave out given_shares."
+        )
+    return described | {"given_shares": True}
+
+
+@dataclass(frozen=True)
+class FieldPlan:
+    """Pairs of domains by group, in several settings.
+
+    Attributes
+    ----------
+    name, title : str
+        Name and title of the experiment.
+    groups : mapping of str to tuple of str
+        Pairs of each group, such as ``"heart/cleveland-va"``. The table says of the first group,
+        and of all pairs, on how many a method is worse than the reference.
+    settings : tuple of Setting
+        Settings; each makes a block of the table.
+    trials : int
+        Number of trials of settings in which something is drawn; others have one.
+    methods : tuple of FieldMethod
+        The rows.
+    reference : str
+        The row that the others are compared with; empty for none.
+    """
+
+    name: str
+    title: str
+    groups: Mapping[str, tuple[str, ...]]
+    settings: tuple[Setting, ...]
+    trials: int
+    methods: tuple[FieldMethod, ...]
+    reference: str = ""
+
+    @property
+    def pairs(self) -> tuple[str, ...]:
+        """All pairs, group after group."""
+        return tuple(pair for pairs in self.groups.values() for pair in pairs)
+
+    @property
+    def blocks(self) -> tuple[str, ...]:
+        """Names of the blocks of the table: the settings."""
+        return tuple(each.name for each in self.settings)
+
+    def block_of(self, cell: Mapping[str, Any]) -> str:
+        """Block of a cell.
+
+        Parameters
+        ----------
+        cell : mapping
+            A cell as plain data.
+
+        Returns
+        -------
+        str
+            Its setting.
+        """
+        return cell["setting"]
+
+    def cells(self) -> Iterable[FieldCell]:
+        """All cells, grouped by their data.
+
+        Yields
+        ------
+        FieldCell
+            One per pair, setting, trial and method.
+
+        Raises
+        ------
+        PlanError
+            Where a method cannot be made.
+        """
+        from ilspace.benchmark.methods import method_digest
+
+        digests = [method_digest(describe_field_method(method)) for method in self.methods]
+        for pair, setting in product(self.pairs, self.settings):
+            for trial in range(self.trials if setting.is_drawn else 1):
+                for method, digest in zip(self.methods, digests, strict=True):
+                    takes_part = not method.settings or setting.name in method.settings
+                    if takes_part and (not method.trials or trial < method.trials):
+                        yield FieldCell(pair, setting.name, trial, method, digest)
+
+    def narrowed(
+        self,
+        *,
+        trials: int | None = None,
+        methods: Sequence[str] = (),
+        transfers: Sequence[str] = (),
+        blocks: Sequence[str] = (),
+    ) -> FieldPlan:
+        """A subset of the plan.
+
+        Parameters
+        ----------
+        trials : int, optional
+            Only the first trials.
+        methods : sequence of str
+            Only these rows, case-insensitive; all by default.
+        transfers : sequence of str
+            Only these pairs or groups, such as ``"heart/va-cleveland"`` or ``"tables"``.
+        blocks : sequence of str
+            Only these settings.
+
+        Returns
+        -------
+        FieldPlan
+            The subset.
+        """
+        if trials is not None and not 1 <= trials <= self.trials:
+            raise PlanError(f"{self.name} has 1 to {self.trials} trials, but {trials} are asked.")
+        rows = self._chosen("method", methods, {each.name: each for each in self.methods})
+        settings = self._chosen("setting", blocks, {each.name: each for each in self.settings})
+        known = {pair: (pair,) for pair in self.pairs} | dict(self.groups)
+        pairs = {pair for each in self._chosen("pair or group", transfers, known) for pair in each}
+        groups = {
+            name: kept
+            for name, members in self.groups.items()
+            if (kept := tuple(pair for pair in members if pair in pairs))
+        }
+        return replace(
+            self,
+            trials=self.trials if trials is None else trials,
+            methods=tuple(rows),
+            settings=tuple(settings),
+            groups=groups,
+            reference=self.reference if self.reference in {each.name for each in rows} else "",
+        )
+
+    def _chosen(self, what: str, names: Sequence[str], known: Mapping[str, Any]) -> list[Any]:
+        """Entries of these names, or all."""
+        lower = {name.lower(): name for name in known}
+        for name in names:
+            if name.lower() not in lower:
+                raise PlanError(f"{self.name} has no {what} {name!r}; it has {', '.join(known)}.")
+        return [known[lower[name.lower()]] for name in names] or list(known.values())
+
+
+_ENTRIES = {"kind", "title", "trials", "settings", "groups", "reference", "method"}
+_METHOD_ENTRIES = {
+    *("name", "estimator", "parameters", "given_shares", "adapts", "settings", "trials")
+}
+_PAIR = re.compile(r"[^/]+/[^-]+-[^-]+")
+
+
+def parse_field_plan(name: str, raw: Mapping[str, Any]) -> FieldPlan:
+    """Read a plan of the field benchmark.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    raw : mapping
+        Content of its TOML file.
+
+    Returns
+    -------
+    FieldPlan
+        Checked.
+    """
+    unknown, missing = set(raw) - _ENTRIES, _ENTRIES - {"title", "reference"} - set(raw)
+    if unknown or missing:
+        what = f"has no entry for {min(unknown)!r}" if unknown else f"lacks {min(missing)!r}"
+        raise PlanError(
+            f"The plan {name} {what}; one of the field benchmark may hold "
+            f"{', '.join(sorted(_ENTRIES))}."
+        )
+    groups = {group: tuple(pairs) for group, pairs in raw["groups"].items()}
+    pairs = [pair for members in groups.values() for pair in members]
+    for pair in pairs:
+        if _PAIR.fullmatch(pair) is None:
+            raise PlanError(f"A pair must be DATASET/SOURCE-TARGET, but {name} has {pair!r}.")
+    if len(set(pairs)) < len(pairs) or not pairs:
+        raise PlanError(f"The groups of {name} must hold pairs, and no pair twice.")
+    methods = []
+    for entry in raw["method"]:
+        if set(entry) - _METHOD_ENTRIES or not {"name", "estimator"} <= set(entry):
+            raise PlanError(
+                f"A [[method]] of {name} needs a name and an estimator, and may have "
+                f"{', '.join(sorted(_METHOD_ENTRIES - {'name', 'estimator'}))}, but is {entry}."
+            )
+        methods.append(FieldMethod(**entry))
+    names = [method.name for method in methods]
+    reference = raw.get("reference", "")
+    if len(set(names)) < len(names) or (reference and reference not in names):
+        raise PlanError(
+            f"Methods of {name} must have different names, and its reference be one of them, but "
+            f"they are {', '.join(names)} and {reference or 'no reference'}."
+        )
+    return FieldPlan(
+        name,
+        raw.get("title", name),
+        groups,
+        tuple(map(parse_setting, raw["settings"])),
+        raw["trials"],
+        tuple(methods),
+        reference,
+    )

@@ -1,0 +1,526 @@
+"""The field benchmark: draws, cells and table, on made-up tables."""
+
+import csv
+import importlib
+import json
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.base import BaseEstimator
+from typer.testing import CliRunner
+
+from ilspace.benchmark import methods
+from ilspace.benchmark.field import trials
+from ilspace.benchmark.field.cells import scores
+from ilspace.benchmark.field.constant import ConstantAnswer
+from ilspace.benchmark.field.formats import FIELD_FORMATS
+from ilspace.benchmark.field.plan import (
+    FieldMethod,
+    FieldPlan,
+    describe_field_method,
+    parse_field_plan,
+    parse_setting,
+)
+from ilspace.benchmark.field.table import make_field_table, self_report
+from ilspace.benchmark.field.trials import load_field_trial, load_tables, split_target
+from ilspace.benchmark.kinds import load_experiment
+from ilspace.benchmark.methods import describe_method, method_digest
+from ilspace.benchmark.plans import PlanError, load_plan
+from ilspace.benchmark.report import write_report
+from ilspace.benchmark.runner import run_cells
+from ilspace.benchmark.store import Store
+from ilspace.cli.app import app
+from ilspace.datasets import Domain
+from ilspace.datasets.table_domains import TABLES
+from ilspace.estimators import ILSClassifier
+from ilspace.tables import TableClassifier
+
+PLAN = """
+kind = "field"
+title = "Toys"
+trials = 2
+settings = ["none", "3-per-class", "5-random-rare"]
+reference = "plain"
+
+[[method]]
+name = "constant"
+estimator = "ConstantAnswer"
+given_shares = true
+
+[[method]]
+name = "plain"
+estimator = "ConstantAnswer"
+adapts = false
+
+[[method]]
+name = "tables"
+estimator = "TableClassifier"
+
+[groups]
+near = ["toys/one-two", "toys/two-one"]
+far = ["toys/one-few"]
+"""
+
+
+def plan(text: str = PLAN) -> FieldPlan:
+    return parse_field_plan("toys", tomllib.loads(text))
+
+
+def a_table(n: int, seed: int):
+    rng = np.random.default_rng(seed)
+    y = np.array(["a", "b", "c"], dtype=object)[np.arange(n) % 3]
+    size = rng.normal(size=n) + 4 * (y == "b")
+    colour = np.where(y == "c", "red", "blue").astype(object)
+    colour[rng.random(n) < 0.1] = None
+    return pd.DataFrame({"size": size, "colour": colour}), y
+
+
+@pytest.fixture
+def toys(monkeypatch):
+    """Three tables, one of which is short."""
+    made = {name: a_table(n, i) for i, (name, n) in enumerate([("one", 90), ("two", 99)])}
+    made["few"] = a_table(60, 7)
+    monkeypatch.setattr(trials, "load_tables", lambda dataset: made)
+    return made
+
+
+# -- plans ---------------------------------------------------------------------------------------
+
+
+def test_the_shipped_plan():
+    shipped = load_experiment("field")
+    assert isinstance(shipped, FieldPlan)
+    sizes = {name: len(pairs) for name, pairs in shipped.groups.items()}
+    assert sizes == {"tables": 20, "sentences": 6, "digits": 2, "surf": 12, "deep": 12}
+    cells = list(shipped.cells())
+    assert len(cells) == 52 * (1 + 5 * 3) * len(shipped.methods)
+    assert len({cell.key for cell in cells}) == len(cells)
+    for pair in (*shipped.groups["tables"], *shipped.groups["sentences"]):
+        dataset, _, names = pair.partition("/")
+        assert set(names.split("-")) <= set(TABLES[dataset]["files"])
+    with pytest.raises(PlanError, match="no entry for"):
+        load_plan("field")
+    assert load_experiment("pie").name == "pie"
+
+
+@pytest.mark.parametrize(
+    ("name", "title", "is_drawn"),
+    [
+        ("none", "No target labels", False),
+        ("none-rare", "No target labels, rare classes", True),
+        ("3-per-class", "3 target labels per class", True),
+        ("30-random-rare", "30 random target labels, rare classes", True),
+    ],
+)
+def test_settings(name, title, is_drawn):
+    setting = parse_setting(name)
+    assert (setting.name, setting.title, setting.is_drawn) == (name, title, is_drawn)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("trials = 2", "", "lacks 'trials'"),
+        ("trials = 2", "trials = 2\ncolour = 1", "no entry for 'colour'"),
+        ('"none"', '"some"', "A setting must be none"),
+        ('"none"', '"0-random"', "A setting must be none"),
+        ("toys/two-one", "toys", "DATASET/SOURCE-TARGET"),
+        ("toys/two-one", "toys/one-two", "no pair twice"),
+        ("adapts = false", "paper = 'SA'", "needs a name and an estimator"),
+        ('reference = "plain"', 'reference = "linear"', "reference be one of them"),
+        ('name = "plain"', 'name = "constant"', "different names"),
+    ],
+)
+def test_bad_plans_are_refused(old, new, message):
+    with pytest.raises(PlanError, match=message):
+        plan(PLAN.replace(old, new))
+
+
+def test_parts_of_a_plan():
+    part = plan().narrowed(
+        trials=1, methods=["Tables"], transfers=["near", "toys/one-few"], blocks=["3-per-class"]
+    )
+    assert part.groups == plan().groups
+    assert [cell.as_dict()["method"] for cell in part.cells()] == ["tables"] * 3
+    assert part.reference == ""
+    assert plan().narrowed(transfers=["TOYS/one-few"]).pairs == ("toys/one-few",)
+    with pytest.raises(PlanError, match="no setting 'none-rare'"):
+        plan().narrowed(blocks=["none-rare"])
+    with pytest.raises(PlanError, match="no pair or group 'x'"):
+        plan().narrowed(transfers=["x"])
+    with pytest.raises(PlanError, match="1 to 2 trials"):
+        plan().narrowed(trials=3)
+    paper = load_plan("surf-unsupervised").narrowed(blocks=["l1-zscore"])
+    assert paper.blocks == ("l1-zscore",)
+    with pytest.raises(PlanError, match="no preprocessing 'l3'"):
+        paper.narrowed(blocks=["l3"])
+
+
+# -- draws ---------------------------------------------------------------------------------------
+
+LABELS = np.array(["a"] * 100 + ["b"] * 100 + ["c"] * 40 + ["d"] * 30 + ["x"] * 5, dtype=object)
+
+
+def draw(setting: str, trial: int = 0, pair: str = "toys/one-two"):
+    known = np.array(["a", "b", "c", "d", "e"], dtype=object)
+    return split_target(known, LABELS, setting=parse_setting(setting), pair=pair, trial=trial)
+
+
+def counts(rows) -> dict:
+    return dict(zip(*np.unique(LABELS[rows], return_counts=True), strict=True))
+
+
+def test_without_labels_all_rows_of_known_classes_take_part():
+    split = draw("none")
+    np.testing.assert_array_equal(split.rows, np.arange(270))
+    assert not split.is_labelled.any()
+
+
+def test_rare_classes_keep_a_share_and_at_least_ten_rows():
+    split = draw("none-rare")
+    assert counts(split.rows) == {"a": 100, "b": 15, "c": 40, "d": 10}
+    assert (np.diff(split.rows) > 0).all()
+    for setting in ("3-per-class-rare", "30-random-rare"):
+        np.testing.assert_array_equal(draw(setting).rows, split.rows)
+    assert set(draw("none-rare", 1).rows) != set(split.rows)
+
+
+def test_labels_per_class_and_at_random():
+    split = draw("3-per-class-rare")
+    assert counts(split.rows[split.is_labelled]) == dict.fromkeys("abcd", 3)
+    split = draw("35-per-class")
+    assert counts(split.rows[split.is_labelled]) == {"a": 35, "b": 35, "c": 35, "d": 30}
+    split = draw("30-random")
+    assert split.is_labelled.sum() == 30
+
+
+PINNED_RARE = [102, 107, 110, 122, 128, 132, 135, 136, 142, 169, 171, 179, 189, 196, 197]
+PINNED_LABELS = [
+    ("3-per-class", "toys/one-two", 0, [17, 22, 32, 100, 114, 137, 210, 215, 224, 263, 266, 268]),
+    ("3-per-class", "toys/one-two", 1, [51, 71, 94, 126, 161, 197, 218, 223, 235, 242, 246, 269]),
+    (
+        "3-per-class",
+        "heart/cleveland-va",
+        0,
+        [3, 32, 61, 123, 186, 198, 204, 206, 229, 246, 252, 261],
+    ),
+    ("5-random-rare", "toys/one-two", 2, [14, 61, 85, 160, 204]),
+]
+
+
+def test_draws_are_the_same_on_every_machine():
+    assert draw("none-rare").rows[100:115].tolist() == PINNED_RARE
+    for setting, pair, trial, expected in PINNED_LABELS:
+        split = draw(setting, trial, pair)
+        assert split.rows[split.is_labelled].tolist() == expected
+
+
+def test_a_trial_hides_labels(toys):
+    trial = load_field_trial("toys/one-two", parse_setting("3-per-class"), 1)
+    assert len(trial.Xt) == 99
+    assert trial.yt is not None
+    labelled = np.array([each is not None for each in trial.yt])
+    assert labelled.sum() == 9
+    np.testing.assert_array_equal(trial.yt[labelled], toys["two"][1][labelled])
+    pd.testing.assert_frame_equal(trial.X_test, trial.Xt[~labelled].reset_index(drop=True))
+    assert trial.shares() == pytest.approx(dict.fromkeys("abc", 1 / 3))
+    assert load_field_trial("toys/one-two", parse_setting("none"), 0).yt is None
+
+
+def test_numbers_become_tables(monkeypatch):
+    made = Domain("A", np.eye(3, dtype=np.float32), np.arange(3), "made up")
+    monkeypatch.setattr(trials, "load_office_caltech", lambda features: {"A": made})
+    X, y = load_tables.__wrapped__("office-surf")["A"]
+    assert list(X.columns) == ["x0", "x1", "x2"]
+    np.testing.assert_array_equal(y, [0, 1, 2])
+
+
+@pytest.mark.parametrize("name", ["office-colour", "houses"])
+def test_unknown_data_are_refused(name):
+    with pytest.raises(PlanError, match="data set"):
+        load_tables(name)
+
+
+def test_unknown_domains_are_refused(toys):
+    with pytest.raises(PlanError, match="toys has no domain 'three'; it has one, two, few"):
+        trials.load_pair("toys/one-three")
+
+
+# -- cells ---------------------------------------------------------------------------------------
+
+
+def test_scores_by_hand():
+    probabilities = np.array([[0.9, 0.1, 0.0], [0.6, 0.4, 0.0], [0.2, 0.8, 0.0], [1.0, 0.0, 0.0]])
+    truth = np.array(["a", "a", "b", "b"], dtype=object)
+    found = scores(truth, probabilities, np.array(["a", "b", "c"], dtype=object))
+    assert found == {
+        "accuracy": 75.0,
+        "balanced": 75.0,
+        "confidence": 82.5,
+        "log_loss": round(-np.mean(np.log([0.9, 0.6, 0.8, 1e-6])), 4),
+        "n_test": 4,
+    }
+
+
+def test_the_constant_answer():
+    fitted = ConstantAnswer({"a": 0.2, "b": 0.8}).fit(None, ["a", "a", "b", "c"])
+    np.testing.assert_array_equal(fitted.predict_proba([1, 2]), [[0.2, 0.8, 0.0]] * 2)
+    assert fitted.predict([1]).tolist() == ["b"]
+    assert ConstantAnswer().fit(None, ["a", "a", "b"]).predict([1]).tolist() == ["a"]
+
+
+class Spy(BaseEstimator):
+    """Keeps what it is given."""
+
+    seen: list = []
+
+    def __init__(self, class_prior=None, fails=False):
+        self.class_prior, self.fails = class_prior, fails
+
+    def fit(self, X, y, Xt, yt):
+        if self.fails:
+            raise RuntimeError("no luck")
+        self.classes_ = np.unique(y)
+        Spy.seen.append((self.class_prior, yt))
+        return self
+
+    def predict_proba(self, X):
+        return np.full((len(X), 3), 1 / 3)
+
+
+def test_what_an_estimator_is_given(toys, tmp_path, monkeypatch):
+    monkeypatch.setitem(methods.KINDS, "Spy", Spy)
+    monkeypatch.setattr(Spy, "seen", [])
+    text = PLAN.replace('estimator = "ConstantAnswer"', 'estimator = "Spy"')
+    text = text.replace("adapts = false", "parameters = { fails = true }")
+    spied = plan(text).narrowed(
+        methods=["constant", "plain"], blocks=["5-random-rare"], transfers=["toys/one-two"]
+    )
+    store = Store(tmp_path / "toys.jsonl")
+    assert run_cells(spied.cells(), store, jobs=1) == 4
+    (prior, yt), _ = Spy.seen
+    assert sum(prior.values()) == pytest.approx(1)
+    assert prior["b"] < 0.2 < prior["a"]  # b is rare
+    assert sum(each is not None for each in yt) == 5
+    failed = [record for record in store.records() if record.get("error")]
+    assert [each["error"] for each in failed] == ["RuntimeError: no luck"] * 2
+    assert run_cells(spied.cells(), store, jobs=1) == 2  # those that failed, again
+    assert make_field_table(spied, store.records()).n_failed == 2
+
+
+def test_shares_need_a_parameter_that_takes_them():
+    text = PLAN.replace('name = "tables"', 'name = "tables"\ngiven_shares = true')
+    if "class_prior" in TableClassifier().get_params():
+        pytest.skip("it has one")
+    with pytest.raises(PlanError, match="has no parameter class_prior"):
+        list(plan(text).cells())
+
+
+@pytest.fixture
+def store(toys, tmp_path):
+    """Results of all cells."""
+    made = Store(tmp_path / "toys.jsonl")
+    assert run_cells(plan().cells(), made, jobs=1) == 45
+    return made
+
+
+def test_run_table_and_report(store, tmp_path, toys):
+    assert run_cells(plan().cells(), store, jobs=1) == 0
+    assert all(len(line) < 330 for line in store.path.read_text().splitlines() if '"cell"' in line)
+    table = make_field_table(plan(), store.records())
+    assert {(pair, setting) for pair, setting, _ in table.skipped} == {
+        ("toys/one-few", "5-random-rare")  # 60 rows, of which 50 - 5 are test
+    }
+    none, three, rare = table.blocks
+    constant, plain, tables = none.rows
+    np.testing.assert_allclose(constant.accuracy, 100 / 3, atol=0.01)
+    assert tables.accuracy.min() > 80
+    assert tables.n_trials.tolist() == [1, 1, 1]
+    assert three.rows[2].n_trials.tolist() == [2, 2, 2]
+    assert rare.counts.tolist() == [True, True, False]
+    report = self_report(tables)
+    assert report is not None
+    assert np.isnan(report.expected_close)
+    assert self_report(constant) is None
+    text = FIELD_FORMATS["md"](table)
+    assert "| constant (oracle shares) | 33.3 / 33.3 / 1.10 |" in text
+    assert "| method | near (2) | far (0) | all (2) |" in text
+    assert "Skipped, with fewer than 50 test rows: toys/one-few (5-random-rare 45)" in text
+    lines = list(csv.DictReader(FIELD_FORMATS["csv"](table).splitlines()))
+    assert len(lines) == 3 * (3 + 3 + 2)
+    assert "tabular" in FIELD_FORMATS["latex"](table)
+
+
+def test_the_report_shows_the_field_benchmark(tmp_path, monkeypatch):
+    shipped = load_experiment("field")
+    cell = next(iter(shipped.cells()))
+    store = Store(tmp_path / "field.jsonl")
+    store.append({"cell": cell.as_dict() | {"digest": "0"}, "accuracy": 1.0})
+    assert "must hold results of field" in write_report(tmp_path)
+    store.append(a_record(cell, 71.24))
+    assert "No target labels" in write_report(tmp_path)
+
+
+def test_from_the_command_line(toys, tmp_path):
+    (tmp_path / "toys.toml").write_text(PLAN)
+    options = [str(tmp_path / "toys.toml"), "--store", str(tmp_path), "--methods", "constant,plain"]
+    result = CliRunner().invoke(app, ["bench", "run", *options, "--jobs", "1"])
+    assert result.exit_code == 0, result.output
+    result = CliRunner().invoke(app, ["bench", "table", *options, "--blocks", "none"])
+    assert result.exit_code == 0, result.output
+    assert result.stdout.startswith("# Toys\n\n## No target labels\n")
+    assert (tmp_path / "toys.tex").read_text().startswith("% No target labels")
+    assert (tmp_path / "toys.csv").read_text().count("\n") == 7
+    result = CliRunner().invoke(app, ["bench", "table", *options, "--blocks", "all"])
+    assert result.exit_code == 2
+    assert "no setting 'all'" in result.stderr
+
+
+# -- digests -------------------------------------------------------------------------------------
+
+
+def test_parts_of_a_method_count(monkeypatch):
+    method = FieldMethod("tables", "TableClassifier")
+    before = method_digest(describe_method(method))
+    monkeypatch.setattr(ILSClassifier, "_revision", 7, raising=False)
+    assert method_digest(describe_method(method)) != before
+    monkeypatch.setattr(TableClassifier, "_method_parts", lambda self: [], raising=False)
+    told = describe_method(method)
+    assert "parts" not in told
+    monkeypatch.setattr(TableClassifier, "_revision", 7, raising=False)
+    assert method_digest(describe_method(method)) != method_digest(told)
+
+
+def test_given_shares_are_part_of_the_method():
+    plain = FieldMethod("constant", "ConstantAnswer")
+    given = FieldMethod("constant", "ConstantAnswer", given_shares=True)
+    assert describe_field_method(given) == describe_field_method(plain) | {"given_shares": True}
+
+
+# -- the table, from invented records ------------------------------------------------------------
+
+
+def a_record(cell, accuracy: float, **extras) -> dict:
+    numbers = {"accuracy": accuracy, "balanced": 50.0, "log_loss": 0.5, "confidence": accuracy + 11}
+    record = {"cell": cell.as_dict(), "n_test": 200, "seconds": 1.0, **numbers}
+    return record | ({"extras": extras} if extras else {})
+
+
+RIVALS = """
+kind = "field"
+trials = 1
+settings = ["none"]
+reference = "linear"
+
+[[method]]
+name = "constant"
+estimator = "ConstantAnswer"
+given_shares = true
+adapts = false
+
+[[method]]
+name = "linear"
+estimator = "ConstantAnswer"
+adapts = false
+
+[[method]]
+name = "linear z"
+estimator = "ConstantAnswer"
+adapts = false
+
+[[method]]
+name = "committee"
+estimator = "TableClassifier"
+
+[groups]
+tables = ["heart/a-b", "heart/b-a"]
+images = ["surf/A-B"]
+"""
+ACCURACY = {
+    "constant": [90.0, 90.0, 90.0],
+    "linear": [60.0, 70.0, 80.0],
+    "linear z": [66.0, 62.0, 80.0],
+    "committee": [65.0, 68.8, 79.0],
+}
+
+
+def rivals():
+    made = plan(RIVALS)
+    records = []
+    for cell in made.cells():
+        accuracy = ACCURACY[cell.method.name][made.pairs.index(cell.pair)]
+        said = {}
+        if cell.method.name == "committee":
+            right = {"expected_accuracy": accuracy + 12 * (cell.pair == "surf/A-B")}
+            said = {"trusted": 20, "trusted_right": 19, "verdict": "adapted"} | right
+            said["shares_error"] = 0.1
+        records.append(a_record(cell, accuracy, **said))
+    return made, records
+
+
+def test_differences_to_the_reference_and_to_the_best_unadapted_row():
+    made, records = rivals()
+    table = make_field_table(made, records)
+    (block,) = table.blocks
+    np.testing.assert_array_equal(block.best_unadapted(), [66.0, 70.0, 80.0])
+    text = FIELD_FORMATS["md"](table)
+    # by pair +5.0, -1.2 and -1.0 to linear; -1.0, -1.2 and -1.0 to the best
+    assert "| committee | +1.9 | -1.0 | +0.9 | -1.1 | -1.1 | heart/b-a -1.2 | 50 | 33 |" in text
+    assert "| linear | +0.0 | +0.0 | +0.0 | -3.0 | -2.0 | – | 0 | 0 |" in text
+    assert "for each pair the best of linear, linear z, with hindsight" in text
+    assert "| committee | 10.0 | 95.0 | 67 | 0 | 10.0 | adapted 3 |" in text
+    latex = FIELD_FORMATS["latex"](table)
+    assert "$\\Delta$ tables" in latex
+    assert "worse, \\% of all" in latex
+    (line,) = [
+        each
+        for each in csv.DictReader(FIELD_FORMATS["csv"](table).splitlines())
+        if (each["method"], each["pair"]) == ("committee", "surf/A-B")
+    ]
+    assert (line["accuracy"], line["verdict"], line["group"]) == ("79", "adapted", "images")
+
+
+def test_a_missing_pair_is_not_averaged_away():
+    made, records = rivals()
+    kept = [each for each in records if each["cell"]["pair"] != "heart/a-b"]
+    text = FIELD_FORMATS["md"](make_field_table(made, kept))
+    assert "| committee | – / – / – | 79.0 / 50.0 / 0.50 | – / – / – | 1.0 |" in text
+    assert make_field_table(made, []).blocks == ()
+
+
+def test_outdated_results_are_left_out():
+    made, records = rivals()
+    records = json.loads(json.dumps(records))
+    for record in records:
+        if record["cell"]["method"] == "committee":
+            record["cell"]["digest"] = "0" * 16
+    table = make_field_table(made, records)
+    assert table.n_outdated == 3
+    assert "3 cells have results of other" in FIELD_FORMATS["md"](table)
+    assert len(table.blocks[0].rows) == 3
+
+
+def test_numbers_for_the_docs(tmp_path, monkeypatch):
+    made, records = rivals()
+    monkeypatch.syspath_prepend(str(Path(__file__).resolve().parents[2] / "docs" / "_ext"))
+    stored_results = importlib.import_module("stored_results")
+    monkeypatch.setattr(stored_results, "load_experiment", lambda name: made)
+    store = Store(tmp_path / "rivals.jsonl")
+    for record in records:
+        store.append(record)
+    results = stored_results.StoredResults(tmp_path)
+    assert results.text("rivals/none/committee/tables") == "66.9"
+    assert results.text("rivals/none/committee/all log_loss") == "0.50"
+    assert results.text("rivals/none/committee - linear/images") == "-1.0"
+    assert results.text("rivals/none/committee/tables worse") == "50.0"
+    for wrong in (
+        "none/committee/colours",
+        "some/committee/all",
+        "none/ILS/all",
+        "none/linear/all x",
+    ):
+        with pytest.raises(stored_results.NoSuchNumberError):
+            results.text(f"rivals/{wrong}")

@@ -1,0 +1,247 @@
+"""Which labels to use: four words, and the numbers behind them."""
+
+from itertools import product
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.stats import beta
+from sklearn.base import BaseEstimator
+from tables.small_tables import small_tables
+
+from ilspace import TableClassifier
+from ilspace.tables import verdict
+from ilspace.tables.classifier import ADAPTED, UNADAPTED
+from ilspace.tables.diagnosis import diagnose
+from ilspace.tables.labels import LabelledTables
+from ilspace.tables.members import MEMBERS
+from ilspace.tables.verdict import (
+    CERTAINTY,
+    FEWEST_LABELS,
+    POWER,
+    TARGET_ALONE,
+    Word,
+    held_out_in_turn,
+    judge,
+)
+
+TABLES = small_tables(n=45, nt=36)
+X, Y, XT = TABLES.features
+
+
+def labelled(n_rows, tables=TABLES):
+    """The tables, with labels of the first target rows."""
+    some = [each if i < n_rows else None for i, each in enumerate(tables.truth)]
+    return LabelledTables(*tables.features, np.array(some, dtype=object) if n_rows else None)
+
+
+def verdict_of(tables, method="committee", **options):
+    model = TableClassifier(method, **options).fit(*tables)
+    return diagnose(model, tables).verdict
+
+
+class Constant(BaseEstimator):
+    """Says one class of all rows, and remembers which target labels it was given."""
+
+    given = []  # of all copies
+
+    def fit(self, X, y, Xt, yt=None):
+        self.classes_ = np.unique(y)
+        type(self).given.append(yt)
+        return self
+
+    def predict(self, X, domain="target"):
+        return np.full(len(X), self.classes_[0])
+
+
+# -- each of the four words ----------------------------------------------------------------------
+
+
+def test_adapted_without_labels():
+    found = verdict_of(labelled(0))
+    assert found.word == Word.ADAPTED == "adapted"
+    assert found.sentence == "Use the adapted labels."
+    assert found.judged_by == "agreement"
+    assert found.expected[ADAPTED] - found.expected[UNADAPTED] >= verdict.LEAST_GAIN
+    assert (found.probability, found.n_more, found.scores) == (None, None, {})
+    assert "No target label confirms it." in found.reason
+    assert "too few to confirm it" in verdict_of(labelled(9)).reason
+
+
+def test_adapted_with_labels():
+    found = verdict_of(labelled(36))
+    assert found.word == Word.ADAPTED
+    assert (found.judged_by, found.n_labels) == ("target labels", 36)
+    assert set(found.scores) == {ADAPTED, UNADAPTED, TARGET_ALONE, *MEMBERS}
+    assert found.probability is not None
+    assert found.probability >= CERTAINTY
+    assert f"with a probability of {found.probability:.0%}" in found.reason
+
+
+def test_unadapted_where_labels_say_so():
+    found = verdict_of(labelled(36), Constant())
+    assert found.word == Word.UNADAPTED == "unadapted"
+    assert found.sentence == "Use the unadapted ones."
+    assert found.scores[ADAPTED] == pytest.approx(1 / 3)
+    assert found.probability is not None
+    assert found.probability <= 1 - CERTAINTY
+    # and where none does, it is not said of the same tables
+    assert verdict_of(labelled(0), Constant()).word != Word.UNADAPTED
+
+
+def test_cannot_tell_where_the_labels_hardly_differ():
+    tables = labelled(0, small_tables(seed=3, n=45, nt=36))  # far apart, yet simple
+    found = verdict_of(tables)
+    assert found.word == Word.CANNOT_TELL == "cannot-tell"
+    assert found.n_more is not None
+    assert FEWEST_LABELS <= found.n_more <= 36
+    assert found.sentence == f"Cannot tell: label about {found.n_more} more rows."
+
+
+def test_no_difference():
+    found = verdict_of(LabelledTables(X[:30], Y[:30], X[30:], None))
+    assert found.word == Word.NO_DIFFERENCE == "no-difference"
+    assert found.sentence == "The tables do not seem to differ."
+
+
+def test_without_shared_columns_labels_decide():
+    tables = labelled(9)._replace(
+        target=XT[["depth", "colour"]].set_axis(["p", "q"], axis=1)  # nothing in common
+    )
+    found = verdict_of(tables, "ils")
+    assert (found.word, found.n_more, found.judged_by) == (Word.CANNOT_TELL, 1, "nothing")
+    assert UNADAPTED not in found.expected
+    found = verdict_of(tables._replace(yt=labelled(36).yt), "ils")
+    assert found.judged_by == "target labels"
+    assert set(found.scores) == {ADAPTED, TARGET_ALONE}
+    assert found.word != Word.UNADAPTED  # there are none
+    assert "those by the target labels alone" in found.reason
+
+
+def test_a_small_table_is_not_asked_for_no_labels():
+    tables = LabelledTables(X, Y, XT[:5], TABLES.truth[:5].astype(object))
+    found = verdict._without_labels({ADAPTED: 0.8, UNADAPTED: 0.8}, 0.0, None, 5, 5)
+    assert found.n_more == 5
+    assert verdict_of(tables).word in Word
+
+
+def test_never_unadapted_without_labels():
+    values = np.linspace(0, 1, 6)
+    for adapted, unadapted, differ, p in product(values, values, values, [None, 0.0, 1.0]):
+        expected = {ADAPTED: adapted, UNADAPTED: unadapted}
+        found = verdict._without_labels(expected, differ, p, 0, 100)
+        assert found.word != Word.UNADAPTED
+        assert (found.n_more is not None) == (found.word == Word.CANNOT_TELL)
+        assert found.n_more is None or FEWEST_LABELS <= found.n_more <= 100
+
+
+# -- with labels ---------------------------------------------------------------------------------
+
+
+def rows_right(both, one, other, neither):
+    """Which rows two classifiers are right on, from the four counts."""
+    return (
+        np.repeat([True, True, False, False], [both, one, other, neither]),
+        np.repeat([True, False, True, False], [both, one, other, neither]),
+    )
+
+
+def test_the_probability_is_that_of_the_discordant_rows():
+    # of 9 rows on which they differ 7 are gained; a coin thrown 10 times falls on one side at most
+    # 7 times in 968 of 1024 cases, which is the chance of a share above a half
+    adapted, plain = rows_right(20, 7, 2, 5)
+    found = verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain}, {})
+    assert found.probability == pytest.approx(968 / 1024)
+    assert found.word == Word.ADAPTED
+    assert found.scores == {ADAPTED: 27 / 34, UNADAPTED: 22 / 34}
+    turned = verdict._by_labels({ADAPTED: plain, UNADAPTED: adapted}, {})
+    assert turned.probability == pytest.approx(56 / 1024)
+    assert turned.word == Word.UNADAPTED
+    # rows on which both are right, or both wrong, say nothing
+    adapted, plain = rows_right(200, 7, 2, 500)
+    more = verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain}, {})
+    assert more.probability == found.probability
+
+
+def test_between_the_directions_it_cannot_tell():
+    adapted, plain = rows_right(10, 4, 3, 3)
+    found = verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain}, {})
+    assert found.word == Word.CANNOT_TELL
+    assert found.probability == pytest.approx((1 + 8 + 28 + 56 + 70) / 256)
+    assert found.n_more is not None
+    assert found.n_more >= FEWEST_LABELS
+
+
+@pytest.mark.parametrize("name", ["linear-own", TARGET_ALONE])
+def test_a_rival_that_is_clearly_better_forbids_to_recommend(name):
+    adapted, plain = rows_right(10, 10, 0, 20)
+    best = np.ones(40, dtype=bool)
+    found = verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain, name: best}, {})
+    assert found.probability is not None
+    assert found.probability >= CERTAINTY
+    assert found.word == Word.CANNOT_TELL
+    assert f"{name} is the best (100%)" in found.reason
+    # one that adapts is no rival
+    assert verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain, "ils": best}, {}).word == (
+        Word.ADAPTED
+    )
+
+
+def test_rows_needed_fall_with_the_lead_and_with_the_rows_that_differ():
+    by_lead = [verdict._rows_needed(share, 0.2) for share in (0.55, 0.6, 0.7, 0.8, 0.95)]
+    by_rows = [verdict._rows_needed(0.6, differ) for differ in (0.05, 0.1, 0.3, 1.0)]
+    for counts in (by_lead, by_rows):
+        assert counts == sorted(counts, reverse=True)
+        assert len(set(counts)) == len(counts)
+
+
+@pytest.mark.parametrize(("share", "differ"), [(0.6, 0.5), (0.7, 0.2), (0.8, 0.4)])
+def test_rows_needed_settle_it_as_often_as_promised(share, differ):
+    rng = np.random.default_rng(0)
+    n = verdict._rows_needed(share, differ)
+    n_differ = rng.binomial(n, differ, 4000)
+    gained = rng.binomial(n_differ, share)
+    settled = beta.sf(0.5, gained + 1, n_differ - gained + 1) >= CERTAINTY
+    assert settled.mean() == pytest.approx(POWER, abs=0.06)
+
+
+@pytest.mark.parametrize(
+    ("n", "wanted"), [(7, 7), (99, 99), (101, 110), (8084, 8100), (8100, 8100)]
+)
+def test_numbers_of_rows_have_two_digits(n, wanted):
+    assert verdict._rounded_up(n) == wanted
+
+
+def test_labels_are_hidden_in_turn():
+    tables, counts = labelled(17), []
+    model = TableClassifier(Constant()).fit(*tables)
+    Constant.given.clear()
+    right = held_out_in_turn(model, tables, on_step=lambda *count: counts.append(count))
+    assert counts == [(i, 5) for i in range(1, 6)]
+    assert right[ADAPTED].tolist() == (TABLES.truth[:17] == "ant").tolist()
+    known = np.array([[each is not None for each in given] for given in Constant.given])
+    assert known.shape == (5, 36)
+    assert (known[:, :17].sum(axis=0) == 4).all()  # each is hidden once
+    assert not known[:, 17:].any()
+    for hidden in ~known[:, :17]:  # every class is spread over all folds
+        assert len(set(TABLES.truth[:17][hidden])) == 3
+
+
+def test_what_is_hidden_is_not_known():
+    rng = np.random.default_rng(0)
+    noise = pd.DataFrame(rng.normal(size=(100, 3)), columns=list("abc"))
+    y = np.array(["p", "q"])[rng.integers(0, 2, 100)]
+    tables = LabelledTables(noise[:50], y[:50], noise[50:], y[50:].astype(object))
+    scores = judge(TableClassifier().fit(*tables), tables).scores
+    assert all(0.2 < score < 0.8 for score in scores.values())
+
+
+def test_large_tables_are_thinned_and_keep_every_class(monkeypatch):
+    monkeypatch.setattr(verdict, "MOST_ROWS", 20)
+    y = np.append(Y[:43], ["rare", "rare"])
+    rows = verdict._some_of_each_class(y)
+    assert 20 <= len(rows) <= 20 + 2 * 4
+    assert (np.unique(y[rows], return_counts=True)[1] >= 2).all()
+    tables = LabelledTables(X, y, XT, labelled(30).yt)
+    right = held_out_in_turn(TableClassifier("linear").fit(*tables), tables)
+    assert {len(each) for each in right.values()} == {20}
