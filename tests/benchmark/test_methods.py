@@ -30,17 +30,23 @@ def digest(method: Method) -> str:
     return method_digest(describe_method(method))
 
 
+def test_a_parameter_that_came_later_counts_once_it_is_given():
+    given = describe_method(replace(ILS, parameters={"class_prior": "auto"}))
+    assert given["parameters"]["class_prior"] == "auto"
+
+
 def test_description_is_complete():
     found = describe_method(ILS)
     assert (found["estimator"], found["revision"]) == ("ILSClassifier", ILSClassifier._revision)
-    left_out = {"random_state", "verbose", "callback"}
+    left_out = {"random_state", "verbose", "callback", "class_prior"}
     assert set(found["parameters"]) == set(ILSClassifier().get_params()) - left_out
 
 
 @pytest.mark.parametrize("name", experiment_names())
 def test_methods_of_shipped_experiments_are_told_apart(name):
-    rows = load_experiment(name).methods
-    assert len({digest(row) for row in rows}) == len(rows)
+    plan = load_experiment(name)
+    rows = plan.methods
+    assert len({each.digest for each in plan.cells()}) == len(rows)
     for row in rows:
         found = describe_method(row)
         assert json.loads(json.dumps(found, allow_nan=False)) == found

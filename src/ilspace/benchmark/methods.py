@@ -54,7 +54,7 @@ def make_estimator(name: str, parameters: dict[str, Any], seed: int | None) -> A
     if kind_name not in KINDS:
         raise PlanError(f"There is no estimator {name!r}; there are {', '.join(KINDS)}.")
     kind = KINDS[kind_name]
-    parameters = {k: None if v == "None" else v for k, v in parameters.items()}
+    parameters = {k: None if isinstance(v, str) and v == "None" else v for k, v in parameters.items()}
     nested = {key: each for key, each in parameters.items() if "__" in key}
     direct = {key: each for key, each in parameters.items() if key not in nested}
     try:
@@ -182,6 +182,7 @@ def _described(value: Any) -> Any:
             name: _described(each)
             for name, each in value.get_params(deep=False).items()
             if name not in NOT_PART_OF_METHOD and not (name == "random_state" and each is None)
+            if not (name in getattr(value, "_came_later", ()) and each is None)
         }
         revision = sum(vars(each).get("_revision", 0) for each in type(value).__mro__)
         name = type(value).__name__

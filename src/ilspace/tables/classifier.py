@@ -382,7 +382,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         method = self.method
         if not isinstance(method, str):
             return [(type(method).__name__, "own", clone(method))]
-        options = {"class_prior": None if self.class_prior is None else self.class_prior_}
+        options: dict[str, Any] = {
+            "class_prior": None if self.class_prior is None else self.class_prior_
+        }
         options["random_state"] = self.random_state
         if method == COMMITTEE:
             names = [name for name in MEMBERS if self.plan_.are_shared or name == "ils"]
