@@ -44,7 +44,7 @@ def folder(tmp_path_factory):
 @pytest.mark.skipif(sys.platform != "linux", reason="reads and limits memory as Linux does")
 @pytest.mark.parametrize(
     ("n_files", "seed"),
-    [(10_000, 0), pytest.param(100_000, 1, marks=pytest.mark.slow)],
+    [(3_000, 0), pytest.param(100_000, 1, marks=pytest.mark.slow)],
 )
 def test_damaged_files(folder, n_files, seed):
     script = Path(__file__).with_name("fuzz.py")

@@ -54,7 +54,9 @@ def make_estimator(name: str, parameters: dict[str, Any], seed: int | None) -> A
     if kind_name not in KINDS:
         raise PlanError(f"There is no estimator {name!r}; there are {', '.join(KINDS)}.")
     kind = KINDS[kind_name]
-    parameters = {k: None if isinstance(v, str) and v == "None" else v for k, v in parameters.items()}
+    parameters = {
+        k: None if isinstance(v, str) and v == "None" else v for k, v in parameters.items()
+    }
     nested = {key: each for key, each in parameters.items() if "__" in key}
     direct = {key: each for key, each in parameters.items() if key not in nested}
     try:

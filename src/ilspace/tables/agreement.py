@@ -86,9 +86,8 @@ def measure_agreement(said: np.ndarray, adapts: np.ndarray) -> Agreement:
     labels = said.argmax(axis=2)
     pairs = list(combinations(labels, 2))
     agreement = float(np.mean([np.mean(one == other) for one, other in pairs])) if pairs else 1.0
-    return Agreement(
-        confidence, agreement, _inverse_temperature(said.mean(axis=0), confidence * agreement)
-    )
+    wanted = confidence * agreement
+    return Agreement(confidence, agreement, _inverse_temperature(said.mean(axis=0), wanted))
 
 
 def _inverse_temperature(average: np.ndarray, wanted: float) -> float:
