@@ -360,7 +360,7 @@ MUTANTS = (
         "as-sure-as-the-members-are",
         "calibration",
         "tables/agreement.py",
-        "wanted = confidence * agreement",
+        "wanted = max(confidence * agreement, 1 / said.shape[2])",
         "wanted = confidence",
         (
             "tests/tables/test_agreement.py::test_the_inverse_temperature_reaches_the_expected_accuracy",

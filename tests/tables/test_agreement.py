@@ -46,8 +46,8 @@ def test_an_accuracy_out_of_reach_is_approached(rows, is_surer):
     assert np.isfinite(found.inverse_temperature)
     assert found.inverse_temperature > 0
     if not is_surer:
-        assert found.expected_accuracy == 0
-        assert found.interval == (0, 0.12)
+        assert found.expected_accuracy == 0.5  # as by chance
+        assert found.interval == pytest.approx((0.38, 0.62))
 
 
 def test_one_member_alone_is_taken_at_its_word():

@@ -84,9 +84,8 @@ def test_self_training_is_that_of_the_baselines():
 class Said:
     """An estimator that repeats what it was given."""
 
-    classes_ = NAMES
-
-    def __init__(self, **answers):
+    def __init__(self, n_classes=3, **answers):
+        self.classes_ = NAMES[:n_classes]
         for name, answer in answers.items():
             setattr(self, name, lambda rows, domain, answer=answer: answer)
 
@@ -105,7 +104,7 @@ def test_probabilities_of_estimators_that_tell_none():
     )
     # two classes have one score: the log-odds of the second
     np.testing.assert_allclose(
-        probabilities(Said(decision_function=np.log([3.0, 1 / 4])), rows, "target"),
+        probabilities(Said(2, decision_function=np.log([3.0, 1 / 4])), rows, "target"),
         [[0.25, 0.75], [0.8, 0.2]],
     )
     np.testing.assert_array_equal(

@@ -240,7 +240,7 @@ def test_trust_takes_a_probability(many):
     tables, _ = many
     source, y, target = tables.features
     shares = [
-        TableClassifier("linear", trust=trust).fit(source, y, target).label_rows(target)["trusted"]
+        TableClassifier(trust=trust).fit(source, y, target).label_rows(target)["trusted"]
         for trust in (0.5, 0.99)
     ]
     assert shares[0].mean() > shares[1].mean()

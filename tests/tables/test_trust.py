@@ -6,14 +6,15 @@ import pytest
 from ilspace.tables.agreement import Agreement
 from ilspace.tables.trust import Trust, in_words, learn_trust
 
-WELL = Agreement(0.9, 0.8, 1.0)
+WELL = Agreement(0.9, 0.8, 0.72, 1.0)
 DISTANCES = np.arange(101.0)
 
 
-def trust_of(agreement=WELL, *, fewest_rows=15, overlap=0.5, probability=0.9):
+def trust_of(agreement=WELL, *, n_members=2, fewest_rows=15, overlap=0.5, probability=0.9):
     return learn_trust(
         agreement,
         DISTANCES,
+        n_members=n_members,
         fewest_rows=fewest_rows,
         overlap=overlap,
         probability=probability,
@@ -23,16 +24,17 @@ def trust_of(agreement=WELL, *, fewest_rows=15, overlap=0.5, probability=0.9):
 def test_bounds():
     trust = trust_of(probability=0.75)
     assert trust == Trust(0.75, 99.0, ())  # one row in a hundred lies farther away
-    assert trust_of(Agreement(0.75, 0.8, 1.0)).withheld == ()  # 0.6 is enough
+    assert trust_of(Agreement(0.75, 0.8, 0.6, 1.0)).withheld == ()  # 0.6 is enough
 
 
 @pytest.mark.parametrize(
     ("changes", "said"),
     [
+        ({"n_members": 1}, "one method alone has nobody who agrees or disagrees with it"),
         ({"fewest_rows": 14}, "a class has fewer than 15 source rows"),
         ({"overlap": 0.49}, "the tables hardly overlap, even with other class frequencies"),
         (
-            {"agreement": Agreement(0.9, 0.66, 1.0)},
+            {"agreement": Agreement(0.9, 0.66, 0.594, 1.0)},
             "the members of the committee agree too little",
         ),
     ],
@@ -45,7 +47,8 @@ def test_each_reason_to_trust_nothing(changes, said):
 
 
 def test_all_reasons_at_once():
-    assert len(trust_of(Agreement(0.5, 0.5, 1.0), fewest_rows=1, overlap=0.0).withheld) == 3
+    found = trust_of(Agreement(0.5, 0.5, 0.25, 1.0), n_members=1, fewest_rows=1, overlap=0.0)
+    assert len(found.withheld) == 4
 
 
 def test_each_doubt_of_a_row():

@@ -150,39 +150,45 @@ def test_the_probability_is_that_of_the_discordant_rows():
     # of 9 rows on which they differ 7 are gained; a coin thrown 10 times falls on one side at most
     # 7 times in 968 of 1024 cases, which is the chance of a share above a half
     adapted, plain = rows_right(20, 7, 2, 5)
-    found = verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain}, {})
+    found = verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain}, {}, 9999)
     assert found.probability == pytest.approx(968 / 1024)
     assert found.word == Word.ADAPTED
     assert found.scores == {ADAPTED: 27 / 34, UNADAPTED: 22 / 34}
-    turned = verdict._by_labels({ADAPTED: plain, UNADAPTED: adapted}, {})
+    turned = verdict._by_labels({ADAPTED: plain, UNADAPTED: adapted}, {}, 9999)
     assert turned.probability == pytest.approx(56 / 1024)
     assert turned.word == Word.UNADAPTED
     # rows on which both are right, or both wrong, say nothing
     adapted, plain = rows_right(200, 7, 2, 500)
-    more = verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain}, {})
+    more = verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain}, {}, 9999)
     assert more.probability == found.probability
 
 
 def test_between_the_directions_it_cannot_tell():
     adapted, plain = rows_right(10, 4, 3, 3)
-    found = verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain}, {})
+    found = verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain}, {}, 9999)
     assert found.word == Word.CANNOT_TELL
     assert found.probability == pytest.approx((1 + 8 + 28 + 56 + 70) / 256)
     assert found.n_more is not None
     assert found.n_more >= FEWEST_LABELS
+    # no more than there are
+    assert verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain}, {}, 25).n_more == 5
+
+
+def test_one_method_alone_gives_no_direction_without_labels():
+    assert verdict_of(labelled(0), "ils").word in (Word.CANNOT_TELL, Word.NO_DIFFERENCE)
 
 
 @pytest.mark.parametrize("name", ["linear-own", TARGET_ALONE])
 def test_a_rival_that_is_clearly_better_forbids_to_recommend(name):
     adapted, plain = rows_right(10, 10, 0, 20)
     best = np.ones(40, dtype=bool)
-    found = verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain, name: best}, {})
+    found = verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain, name: best}, {}, 9999)
     assert found.probability is not None
     assert found.probability >= CERTAINTY
     assert found.word == Word.CANNOT_TELL
     assert f"{name} is the best (100%)" in found.reason
     # one that adapts is no rival
-    assert verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain, "ils": best}, {}).word == (
+    assert verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain, "ils": best}, {}, 9999).word == (
         Word.ADAPTED
     )
 

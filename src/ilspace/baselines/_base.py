@@ -404,7 +404,13 @@ class LatentBaseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline
             Rows sum to 1.
         """
         rows = self._check_rows(X, domain, sample_domain)
-        return self.classifier_.predict_proba(self._latent(*rows))
+        found = self.classifier_.predict_proba(self._latent(*rows))
+        seen = self.classifier_.classes_
+        if len(seen) == len(self.classes_):
+            return found
+        every = np.zeros((len(found), len(self.classes_)), dtype=found.dtype)
+        every[:, seen] = found  # labels of the others were not given
+        return every
 
     @available_if(_classifier_has("decision_function"))
     def decision_function(self, X, domain="target", *, sample_domain=None, allow_source=False):

@@ -28,6 +28,14 @@ NOT_A_MIXTURE = 0.4
 believed to be a mixture of the classes of the source. Chosen on random three quarters of the rows
 of each domain of the field pairs, where 0.2 to 0.6 did about as well."""
 
+NOT_SURE = 0.15
+"""How much less sure than of held-out source rows a rule may be of the target, to be believed at
+all. Chosen likewise: 0.1 to 0.2 did about as well, while without this pixels of other digits were
+taken for other class shares."""
+
+_CONFIDENCE_ROWS, _FOLDS = 1_000, 3
+"""Source rows that tell how sure a rule is of what it has not seen, and folds of them."""
+
 _WIDE = 50
 """Columns from which on rows are scaled to one length."""
 
@@ -101,12 +109,12 @@ def counted_class_prior(
     Returns
     -------
     ClassPriorEstimate or None
-        None for fewer than 20 labels, or as many of each class: such labels were chosen by class,
-        and say nothing of the shares. Labels chosen in another way, such as doubtful rows, cannot
-        be told from random ones.
+        None for fewer than 20 labels, or as many of each class, give or take one: such labels were
+        chosen by class, and say nothing of the shares. Labels chosen in another way, such as
+        doubtful rows, cannot be told from random ones.
     """
     n, n_classes = int(counts.sum()), len(counts)
-    chosen_by_class = n < LEAST_COUNTED or bool(np.all(counts == counts[0]))
+    chosen_by_class = n < LEAST_COUNTED or int(counts.max() - counts.min()) <= 1
     if n == 0 or (chosen_by_class and not all_known):
         return None
     first, total = counts + 0.5, n + n_classes / 2
@@ -133,13 +141,17 @@ def estimate_class_prior(
     :func:`counted_class_prior`. Else, with p the shares in the source and :math:`\mu` the mean
     probabilities of the unlabelled target rows by a logistic regression of the labelled rows,
 
-    .. math:: \hat q = p + t\,(\mu - p), \qquad t = \min(\max(1 - r / 0.4, 0), 1)
+    .. math:: \hat q = p + t\,(\mu - p), \qquad
+        t = (1 - r / 0.4)_+\,(1 - \ell / 0.15)_+ \le 1
 
     The trust t tells a shift of the class shares from a rule that collapsed, since columns have
     other units in the target, say: :math:`r = \min_q \|\sum_c q_c\varphi_c - \varphi_t\|^2` is the
     squared maximum mean discrepancy :cite:p:`gretton2012` between the target and the mixture of
     the source's classes that is closest to it, less what it is for samples of one distribution.
     Under a shift of class shares alone it is 0; for a target that lies elsewhere it is 1 or so.
+    And :math:`\ell \ge 0` is how much less sure, in its mean largest probability, the rule is of
+    the target than of held-out source rows, of the classes as often as they are predicted there,
+    less a standard error; it too is 0 or so under a shift of class shares.
 
     Parameters
     ----------
@@ -199,6 +211,8 @@ def estimate_class_prior(
     mixture, distance, noise = mixture_of_classes(X, codes, Xt[known < 0], weights, rng=rng)
     unexplained = max(distance - noise, 0.0)
     trust = float(np.clip(1 - unexplained / NOT_A_MIXTURE, 0, 1))
+    lost = _confidence_lost(X, codes, weights, probabilities)
+    trust *= float(np.clip(1 - lost / NOT_SURE, 0, 1))
     shares = prior + trust * (mean - prior)
     error = stats.norm.ppf((1 + _LEVEL) / 2) * probabilities.std(axis=0) / len(probabilities) ** 0.5
     mixture = np.pad(mixture, (0, n_classes - len(mixture)))
@@ -207,6 +221,33 @@ def estimate_class_prior(
     half = error + disagreement + doubt
     low, high = (np.clip(shares + sign * half, 0, 1) for sign in (-1, 1))
     return ClassPriorEstimate(shares, low, high, trust, False)
+
+
+def overlap_of_classes(
+    X: np.ndarray, codes: np.ndarray, Xt: np.ndarray, *, rng: np.random.Generator
+) -> float:
+    """How far a target looks like a mixture of the classes of the source.
+
+    Parameters
+    ----------
+    X : ndarray of shape (n, d)
+        Source rows.
+    codes : ndarray of int, shape (n,)
+        Their classes, from 0.
+    Xt : ndarray of shape (nt, d)
+        Target rows in the same columns and units.
+    rng : Generator
+        Draws 2,000 rows of each domain where there are more.
+
+    Returns
+    -------
+    float
+        1 for a mixture, 0 where the discrepancy that no shares explain is 0.4 or more.
+    """
+    some = sample_of_classes(codes, MOST_ROWS, rng)
+    others = _sample_of_target(np.full(len(Xt), -1), rng)
+    _, distance, noise = mixture_of_classes(X[some], codes[some], Xt[others], rng=rng)
+    return float(np.clip(1 - max(distance - noise, 0.0) / NOT_A_MIXTURE, 0, 1))
 
 
 def in_source_scale(X: np.ndarray, Xt: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -285,6 +326,41 @@ def _predicted(
     probabilities = np.zeros((len(Xt) - int(labelled.sum()), n_classes))
     probabilities[:, model.classes_] = model.predict_proba(size * Xt[~labelled])
     return probabilities
+
+
+def _confidence_lost(
+    X: np.ndarray, codes: np.ndarray, weights: np.ndarray, probabilities: np.ndarray
+) -> float:
+    """How much less sure a rule is of the target than of source rows that it has not seen."""
+    n_classes = probabilities.shape[1]
+    # distinct rows by class and sum, so that neither their order nor copies of them count
+    keys, rank = np.unique(np.stack([codes, X.sum(axis=1)], axis=1), axis=0, return_inverse=True)
+    labels, rank = keys[:, 0].astype(int), rank.ravel()
+    place = np.arange(len(labels)) - np.searchsorted(labels, labels)
+    step = -(-len(labels) // _CONFIDENCE_ROWS)
+    kept = place % step == 0
+    kept &= np.bincount(labels[kept], minlength=n_classes)[labels] >= _FOLDS
+    rows = np.flatnonzero(kept[rank])
+    X, codes, weights, fold = (
+        X[rows],
+        codes[rows],
+        weights[rows],
+        (place // step % _FOLDS)[rank[rows]],
+    )
+    if len(np.unique(codes)) < 2 or len(probabilities) == 0:
+        return 0.0
+    sure = np.empty(len(codes))
+    for each in range(_FOLDS):
+        held = fold == each
+        unknown = np.full(held.sum(), -1)
+        given = X[~held], codes[~held], X[held], unknown, n_classes
+        sure[held] = _predicted(*given, weights=weights[~held]).max(axis=1)
+    # of the classes as frequent as they are predicted in the target
+    masses, shares = np.bincount(codes, weights, n_classes), probabilities.mean(axis=0)
+    found = probabilities.max(axis=1)
+    here = np.average(sure, weights=weights * shares[codes] / masses[codes])
+    noise = np.sqrt(sure.var() / len(sure) + found.var() / len(found))
+    return max(float(here - found.mean() - noise), 0.0)
 
 
 def mixture_of_classes(

@@ -22,7 +22,11 @@ from ilspace.domains.class_prior import class_factors
 from ilspace.domains.labels import encode_source, encode_target, natural_labels
 from ilspace.estimators import ILSClassifier
 from ilspace.estimators.persistence import Fitted, loadable, save_estimator, training_record
-from ilspace.rules.class_prior import ClassPriorEstimate, estimate_class_prior
+from ilspace.rules.class_prior import (
+    ClassPriorEstimate,
+    estimate_class_prior,
+    overlap_of_classes,
+)
 from ilspace.selection.calibration import raised
 from ilspace.storage import ModelFileError, schema
 from ilspace.tables import encoding
@@ -331,11 +335,16 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         free = known < 0 if (known < 0).any() else known >= 0
         said = self._said(views.target)[:, free]
         self.agreement_ = measure_agreement(said, np.array([each.adapts for each in asked]))
-        overlap = 1.0 if self.prior_estimate_ is None else self.prior_estimate_.overlap
+        overlap = 1.0
+        if self.plan_.are_shared:
+            overlap = overlap_of_classes(
+                views.source["source"], codes, views.target["source"], rng=rng
+            )
         self.trust_ = learn_trust(
             self.agreement_,
             self.target_encoder_.distances(self.target_encoder_.read(Xt)),
-            fewest_rows=int(np.bincount(codes).min()),
+            n_members=len(asked),
+            fewest_rows=int(np.bincount(codes)[self.class_prior_ > 0].min()),
             overlap=overlap,
             probability=self.trust,
         )
@@ -472,9 +481,18 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         return self._said(views, domain)
 
     def _said(self, views: dict[str, np.ndarray], domain: str = "target") -> np.ndarray:
-        return np.stack(
+        found = np.stack(
             [probabilities(each.estimator, views[each.scaling], domain) for each in self.members_]
         )
+        return self._with_shares(found)
+
+    def _with_shares(self, found: np.ndarray) -> np.ndarray:
+        """Probabilities without classes of share 0, which a method may not know of."""
+        if (self.class_prior_ > 0).all():
+            return found
+        found = np.where(self.class_prior_ > 0, found, 0.0)
+        total = found.sum(axis=-1, keepdims=True)
+        return np.where(total > 0, found / np.where(total > 0, total, 1.0), self.class_prior_)
 
     def predict_proba(self, X, domain="target"):
         """Probabilities of the classes.
@@ -542,7 +560,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         adapted = found.argmax(axis=1)
         unadapted, codes = None, adapted
         if self.unadapted_ is not None:
-            unadapted = self.unadapted_.predict_proba(views["source"]).argmax(axis=1)
+            unadapted = self._with_shares(self.unadapted_.predict_proba(views["source"])).argmax(
+                axis=1
+            )
             codes = unadapted if self.recommended_ == UNADAPTED else adapted
         each = np.arange(len(codes))
         doubts = self.trust_.doubts(average[each, codes], self.target_encoder_.distances(entries))
@@ -622,7 +642,10 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
     def _saved_parameters(self):
         method = self.method
-        plain = {"class_prior": self.class_prior_.tolist()}
+        prior = self.class_prior
+        plain: dict[str, Any] = {}
+        if not (prior is None or isinstance(prior, str)):
+            plain["class_prior"] = self.class_prior_.tolist()
         if not isinstance(method, str):
             plain["method"] = self.members_[0].estimator
         return self.get_params(deep=False) | plain

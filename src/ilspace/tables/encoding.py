@@ -162,9 +162,10 @@ class TableEncoder:
         Returns
         -------
         ndarray of shape (n,)
-            Root mean square of the z-scores; of the numbers themselves without that scaling.
+            Root mean square of the z-scores; of the numbers as they are without that scaling.
         """
-        X = unscaled(self, self.fill).scale_entries(entries)
+        steps = self if "zscore" in self.scaling.split("-") else replace(self, scaling="none")
+        X = unscaled(steps, self.fill).scale_entries(entries)
         return np.sqrt(np.mean(((X - self.center) / self.scale) ** 2, axis=1))
 
 

@@ -36,7 +36,11 @@ _POSITION = {"source": 0, "target": -1}
 
 
 class _TwoTables(ClassifierMixin, BaseEstimator):
-    """A classifier of rows of the same columns in two tables."""
+    """A classifier of rows of the same columns in two tables.
+
+    Its parameters are `class_prior`, shares of the classes in the target by which labelled rows
+    are weighed, or None, and `random_state`, which draws rows where there are many.
+    """
 
     _revision: ClassVar[int] = 1
 
@@ -122,13 +126,6 @@ class LogisticRule(_TwoTables):
 
     A labelled target row weighs as much as three source rows.
 
-    Parameters
-    ----------
-    class_prior : ndarray of shape (n_classes,), default=None
-        Shares of the classes in the target; the labelled rows are weighed to have them.
-    random_state : int, default=None
-        Not used.
-
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
@@ -140,7 +137,7 @@ class LogisticRule(_TwoTables):
     """
 
     _schema = {
-        "classes_": schema.ArrayOf(("c",), kinds="iUOfb", check=schema.NOT_EMPTY),
+        "classes_": schema.ArrayOf(("c",), kinds="biufUO", check=schema.NOT_EMPTY),
         "coef_": schema.ArrayOf(("c", "d")),
         "intercept_": schema.ArrayOf(("c",)),
     }
@@ -199,15 +196,7 @@ class LogisticRule(_TwoTables):
 
 @loadable
 class TargetLogisticRule(LogisticRule):
-    """Logistic regression on the labelled target rows alone.
-
-    Parameters
-    ----------
-    class_prior : ndarray of shape (n_classes,), default=None
-        Shares of the classes in the target; the labelled rows are weighed to have them.
-    random_state : int, default=None
-        Not used.
-    """
+    """Logistic regression on the labelled target rows alone."""
 
     def _learn(self, source: Domain, target: Domain) -> None:
         labelled = target.codes >= 0
@@ -222,13 +211,6 @@ class TargetLogisticRule(LogisticRule):
 @loadable
 class PlainSelfTraining(_TwoTables):
     """The self-training rule of ILSClassifier on principal axes of both tables, each centred.
-
-    Parameters
-    ----------
-    class_prior : ndarray of shape (n_classes,), default=None
-        Shares of the classes in the target; by default all classes weigh the same.
-    random_state : int, default=None
-        Draws rows and landmarks where there are many rows.
 
     Attributes
     ----------
@@ -245,7 +227,7 @@ class PlainSelfTraining(_TwoTables):
     """
 
     _schema = {
-        "classes_": schema.ArrayOf(("all",), kinds="iUOfb", check=schema.NOT_EMPTY),
+        "classes_": schema.ArrayOf(("all",), kinds="biufUO", check=schema.NOT_EMPTY),
         "codes_": schema.ArrayOf(("c",), kinds="i", check=schema.NOT_EMPTY),
         "plain_": PLAIN_MAP,
         "expansion_": EXPANSION,
@@ -408,6 +390,7 @@ def probabilities(estimator: Any, rows: np.ndarray, domain: str) -> np.ndarray:
         scores = np.asarray(estimator.decision_function(rows, domain), dtype=np.float64)
         if scores.ndim == 1:
             scores = np.stack([-scores, scores], axis=1) / 2
-        return softmax(scores, axis=1)
+        if scores.shape[1] == len(estimator.classes_):  # else it has not seen labels of all classes
+            return softmax(scores, axis=1)
     said = np.asarray(estimator.predict(rows, domain))
     return (said[:, None] == estimator.classes_).astype(np.float64)

@@ -73,6 +73,7 @@ def learn_trust(
     agreement: Agreement,
     distances: np.ndarray,
     *,
+    n_members: int,
     fewest_rows: int,
     overlap: float,
     probability: float,
@@ -85,6 +86,8 @@ def learn_trust(
         Of the members, on the target.
     distances : ndarray of shape (nt,)
         Of the target rows from their mean.
+    n_members : int
+        How many were asked.
     fewest_rows : int
         Source rows of the smallest class.
     overlap : float
@@ -98,6 +101,8 @@ def learn_trust(
         The bounds, or why nothing is trusted.
     """
     reasons = []
+    if n_members < 2:
+        reasons.append("one method alone has nobody who agrees or disagrees with it")
     if fewest_rows < FEWEST_ROWS:
         reasons.append(f"a class has fewer than {FEWEST_ROWS} source rows")
     if overlap < LEAST_OVERLAP:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 import numpy as np
@@ -123,7 +123,7 @@ def judge(
     expected, differ = _expected(model, tables)
     if len(labelled) >= FEWEST_LABELS:
         right = held_out_in_turn(model, tables, on_step=on_step)
-        return _by_labels(right, expected)
+        return _by_labels(right, expected, len(tables.target))
     if not model.plan_.are_shared:
         return Verdict(
             Word.CANNOT_TELL,
@@ -137,7 +137,11 @@ def judge(
             None,
             FEWEST_LABELS - len(labelled),
         )
-    return _without_labels(expected, differ, shift_p_value, len(labelled), len(tables.target))
+    found = _without_labels(expected, differ, shift_p_value, len(labelled), len(tables.target))
+    if len(model.members_) == 1 and found.word == Word.ADAPTED:  # nobody agrees with it
+        more = max(FEWEST_LABELS - len(labelled), 1)
+        return replace(found, word=Word.CANNOT_TELL, sentence=_cannot_tell(more), n_more=more)
+    return found
 
 
 def labelled_rows(tables: LabelledTables) -> np.ndarray:
@@ -165,7 +169,7 @@ def _expected(model: TableClassifier, tables: LabelledTables) -> tuple[dict[str,
     if model.unadapted_ is None:
         return expected, 1.0
     views = model._target_views(rows)
-    other = model.unadapted_.predict_proba(views["source"]).argmax(axis=1)
+    other = model._with_shares(model.unadapted_.predict_proba(views["source"])).argmax(axis=1)
     expected[UNADAPTED] = float(found[np.arange(len(other)), other].mean())
     return expected, float(np.mean(other != found.argmax(axis=1)))
 
@@ -233,7 +237,7 @@ def held_out_in_turn(
     return right
 
 
-def _by_labels(right: dict[str, np.ndarray], expected: dict[str, float]) -> Verdict:
+def _by_labels(right: dict[str, np.ndarray], expected: dict[str, float], n_rows: int) -> Verdict:
     scores = {name: float(np.mean(each)) for name, each in right.items()}
     n = len(right[ADAPTED])
     rivals = [
@@ -258,10 +262,12 @@ def _by_labels(right: dict[str, np.ndarray], expected: dict[str, float]) -> Verd
         return Verdict(Word.ADAPTED, "Use the adapted labels.", measured, *common, None)
     if probability <= 1 - CERTAINTY and UNADAPTED in right:
         return Verdict(Word.UNADAPTED, "Use the unadapted ones.", measured, *common, None)
-    gained, lost = _discordant(right[ADAPTED], right[main])
+    hardest = min(rivals, key=lambda name: ahead[name])
+    gained, lost = _discordant(right[ADAPTED], right[hardest])
     differ = (gained + lost + 1) / (n + 2)
     share = (max(gained, lost) + 1) / (gained + lost + 2)
     more = _rounded_up(max(_rows_needed(share, differ) - n, FEWEST_LABELS))
+    more = max(min(more, n_rows - n), 1)
     return Verdict(Word.CANNOT_TELL, _cannot_tell(more), measured, *common, more)
 
 
