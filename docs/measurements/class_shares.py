@@ -33,7 +33,7 @@ from sklearn.pipeline import make_union
 
 from ilspace.datasets import load_digit_pair, load_office_caltech
 from ilspace.rules import estimate_class_prior, in_source_scale, mixture_of_classes
-from ilspace.rules.calibration import fitting_exponent
+from ilspace.rules.calibration import fitting_inverse_temperature
 from ilspace.tables.columns import plan_columns
 from ilspace.tables.encoding import fit_encoder
 
@@ -179,7 +179,7 @@ def maximum_likelihood(
 ) -> np.ndarray:
     """Expectation maximisation of Saerens and others, with probabilities calibrated before."""
     logits = [np.log(np.clip(each, 1e-9, 1)) for each in (held_out, predicted)]
-    odds = np.exp(fitting_exponent(logits[0], codes) * logits[1])
+    odds = np.exp(fitting_inverse_temperature(logits[0], codes) * logits[1])
     prior = np.bincount(codes) / len(codes)
     shares = prior
     for _ in range(300):

@@ -28,7 +28,7 @@ NOT_A_MIXTURE = 0.4
 believed to be a mixture of the classes of the source. Chosen on random three quarters of the rows
 of each domain of the field pairs, where 0.2 to 0.6 did about as well."""
 
-NOT_SURE = 0.15
+NOT_SURE = 0.1
 """How much less sure than of held-out source rows a rule may be of the target, to be believed at
 all. Chosen likewise: 0.1 to 0.2 did about as well, while without this pixels of other digits were
 taken for other class shares."""
@@ -142,7 +142,7 @@ def estimate_class_prior(
     probabilities of the unlabelled target rows by a logistic regression of the labelled rows,
 
     .. math:: \hat q = p + t\,(\mu - p), \qquad
-        t = (1 - r / 0.4)_+\,(1 - \ell / 0.15)_+ \le 1
+        t = (1 - r / 0.4)_+\,(1 - \ell / 0.1)_+ \le 1
 
     The trust t tells a shift of the class shares from a rule that collapsed, since columns have
     other units in the target, say: :math:`r = \min_q \|\sum_c q_c\varphi_c - \varphi_t\|^2` is the
