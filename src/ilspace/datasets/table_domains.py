@@ -65,7 +65,7 @@ def load_table_domains(name: str) -> dict[str, TableDomain]:
         When there is no such table.
     DataMissing, DataCorrupt
         When a file is missing, or is not the published one; the message says where the originals
-        are, and how :mod:`ilspace.datasets.make_tables` turns them into these files.
+        are, and how ``python -m ilspace.datasets.make_tables`` turns them into these files.
     """
     if name not in TABLES:
         raise ValueError(f"name must be one of {', '.join(TABLES)}, got {name!r}")
