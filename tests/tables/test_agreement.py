@@ -32,7 +32,7 @@ def test_the_inverse_temperature_reaches_the_expected_accuracy():
     said = 0.6 * common + 0.4 * rng.dirichlet([0.3, 0.3, 0.3], size=(4, 50))
     found = measure_agreement(said, np.array([True, True, True, False]))
     average = raised(said.mean(axis=0), found.inverse_temperature)
-    assert average.max(axis=1).mean() == pytest.approx(found.expected_accuracy, abs=1e-9)
+    assert average.max(axis=1).mean() == pytest.approx(found.confidence * found.agreement, abs=1e-9)
     np.testing.assert_array_equal(average.argmax(axis=1), said.mean(axis=0).argmax(axis=1))
 
 

@@ -64,7 +64,9 @@ def test_two_files(tmp_path, surf):
     assert adapted_share > max(0.35, plain_share)
     assert summary["identifiers"] == ["image"]
     assert (labels_of(rows) == labels_of(rows, "adapted")).all()
-    wide = [preprocess(each.to_numpy(), "sqrt-zscore-l2") for each in (source, target[source.columns])]
+    wide = [
+        preprocess(each.to_numpy(), "sqrt-zscore-l2") for each in (source, target[source.columns])
+    ]
     alone = TableClassifier("linear-own", class_prior="source").fit(source, y, target)
     np.testing.assert_allclose(alone.encode(source, "source"), wide[0], atol=1e-12)
     np.testing.assert_allclose(alone.encode(target), wide[1], atol=1e-12)
