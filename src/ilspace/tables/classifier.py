@@ -659,6 +659,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.classes_ = self.members_[0].estimator.classes_
         if not all(is_whole(str(each)) for each in self.classes_):
             raise ModelFileError("a class of it holds half a character")
+        if self.own_encoder_.columns != source.columns:
+            raise ModelFileError("its encoders of the source should have the same columns")
         if self.plan_.are_shared and source.columns != target.columns:
             raise ModelFileError("its tables should share their columns and do not")
         if (self.unadapted_ is not None) != self.plan_.are_shared:
