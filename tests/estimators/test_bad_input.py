@@ -280,7 +280,7 @@ def test_a_domain_that_does_not_exist(alike):
         lambda: alike.transform(X, domain="both"),
         lambda: alike.predict(X, "both"),
         lambda: alike.predict_proba(X, domain=None),
-        lambda: alike.score(X, y, domain=1),
+        lambda: alike.score(X, y, domain=2),
         lambda: alike.get_mahalanobis_matrix("both"),
         lambda: alike.pair_distance(np.zeros((3, 2, 6)), "both"),
     ):

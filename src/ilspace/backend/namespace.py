@@ -150,6 +150,29 @@ def is_dask(X: object) -> bool:
     return hasattr(X, "__dask_graph__") and hasattr(X, "to_delayed")
 
 
+def holds_dask(*given: object) -> bool:
+    """Tell whether any of some rows are a Dask collection, or a list of sources that holds one.
+
+    Parameters
+    ----------
+    *given : object
+        What was given for rows.
+
+    Returns
+    -------
+    bool
+        True where one is.
+    """
+    return any(is_dask(each) for rows in given for each in _items(rows))
+
+
+def _items(rows: object) -> list[object]:
+    """The sources of a list of sources; of anything else the thing itself."""
+    # the first item of a list of rows is no collection, so that the rows need not be looked at
+    is_list = isinstance(rows, list | tuple) and len(rows) > 0 and hasattr(rows[0], "ndim")
+    return list(rows) if is_list else [rows]
+
+
 def refuse_dask(caller: str, *, remedy: str, **given: object) -> None:
     """Refuse Dask collections where rows must be in memory.
 
@@ -162,7 +185,7 @@ def refuse_dask(caller: str, *, remedy: str, **given: object) -> None:
     **given : object
         What was given for rows, by name.
     """
-    for name, rows in given.items():
+    for name, rows in ((name, each) for name, them in given.items() for each in _items(them)):
         if is_dask(rows):
             raise ValueError(
                 f"{caller} takes rows in memory, but {name} is a Dask "

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from copy import copy
 from typing import Any
 
@@ -11,7 +11,8 @@ import numpy as np
 from ilspace._typing import Array
 from ilspace.backend import to_numpy
 from ilspace.dask.rows import float_columns
-from ilspace.domains import source_mask
+from ilspace.domains import domain_positions
+from ilspace.domains.checks import domain_numbers
 
 Work = Callable[..., Array]
 """Takes a model, checked rows, and the index of their domain; returns one row per row."""
@@ -22,7 +23,7 @@ def by_blocks(
     X: Any,
     *,
     work: Work,
-    domain: str,
+    domain: str | float,
     sample_domain: object,
     width: int | None,
     dtype: np.dtype | None = None,
@@ -38,7 +39,7 @@ def by_blocks(
         Rows of one domain.
     work : callable
         The function; see :data:`Work`.
-    domain : {"target", "source"}
+    domain : str or number
         Which domain.
     sample_domain : number or None
         Positive where all rows are of the source, negative where all are of the target; then
@@ -54,7 +55,7 @@ def by_blocks(
         With the blocks of `X`; nothing is computed yet.
     """
     if sample_domain is not None:
-        domain = _domain_of_all(sample_domain)
+        domain = _domain_of_all(sample_domain, model._source_numbers)
     _check_columns(model, X, domain)
     if hasattr(X, "to_dask_array"):
         X = float_columns(X, "X").to_dask_array()
@@ -77,16 +78,17 @@ def by_blocks(
     )
 
 
-def _domain_of_all(sample_domain: Any) -> str:
+def _domain_of_all(sample_domain: Any, numbers: Sequence[float]) -> str | float:
     if np.ndim(sample_domain) > 0:
         raise ValueError(
             "Rows in a Dask collection must be of one domain, but sample_domain has one entry per "
             'row: call once for each domain, with domain="source" or domain="target".'
         )
-    return "source" if source_mask(sample_domain, np.empty(1)).all() else "target"
+    position = int(domain_positions(domain_numbers(sample_domain, np.empty(1)), numbers)[0])
+    return "target" if position < 0 else numbers[position]
 
 
-def _check_columns(model: Any, X: Any, domain: str) -> None:
+def _check_columns(model: Any, X: Any, domain: str | float) -> None:
     """Check number and names of the columns, on a row of zeros."""
     if X.ndim != 2:
         raise ValueError(f"X must be 2-d with rows and columns, but has {X.ndim} dimensions.")
@@ -99,7 +101,7 @@ def _check_columns(model: Any, X: Any, domain: str) -> None:
 
 
 def _on_block(
-    rows: np.ndarray, model: Any, work: Work, domain: str, width: int | None, dtype: np.dtype
+    rows: np.ndarray, model: Any, work: Work, domain: Any, width: int | None, dtype: np.dtype
 ) -> np.ndarray:
     if rows.shape[0] == 0:
         return np.empty((0,) if width is None else (0, width), dtype=dtype)

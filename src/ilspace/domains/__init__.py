@@ -3,6 +3,7 @@
 from ilspace.domains.checks import check_domain, check_domains, source_mask, split_domains
 from ilspace.domains.class_prior import check_class_prior
 from ilspace.domains.domains import Domain, Domains, take_rows
+from ilspace.domains.several import domain_position, domain_positions
 
 __all__ = [
     "Domain",
@@ -10,6 +11,8 @@ __all__ = [
     "check_class_prior",
     "check_domain",
     "check_domains",
+    "domain_position",
+    "domain_positions",
     "source_mask",
     "split_domains",
     "take_rows",

@@ -20,6 +20,15 @@ from ilspace.domains.labels import (
     encode_target,
     natural_labels,
 )
+from ilspace.domains.several import (
+    Sources,
+    check_names,
+    is_list_of_sources,
+    joined_labels,
+    joined_weights,
+    listed_sources,
+    numbered_sources,
+)
 
 FLOATS = (np.float64, np.float32)
 """Floating types that are kept; others are converted to the first."""
@@ -33,36 +42,44 @@ def check_domains(
     *,
     sample_domain=None,
     sample_weight=None,
+    source_names=None,
     classes=None,
+    several: bool = True,
     caller: str = "fit_ils",
 ) -> Domains:
-    """Check rows and labels of a source and a target.
+    """Check rows and labels of one or several sources and a target.
 
     Nothing is modified: the result is in the record.
 
     Parameters
     ----------
     X : array-like, sparse matrix or array of another library, of shape (n, n_features)
-        Source rows; or rows of both domains, distinguished by `sample_domain`.
+        Source rows, or a list of one such per source; or rows of all domains, distinguished by
+        `sample_domain`.
     y : array-like of shape (n,)
-        Their labels.
+        Their labels, or a list of one such per source.
     Xt : array-like, sparse matrix or array of another library, optional
         Target rows, of shape (nt, n_target_features).
     yt : array-like of shape (nt,), optional
         Labels of the target rows; None, NaN or -1 mark unlabelled ones.
     sample_domain : array-like of shape (n,), optional
-        Positive for source rows of X, negative for target rows.
+        Positive for source rows of X, one number per source, and negative for target rows.
     sample_weight : array-like of shape (n,) or (n + nt,), optional
-        Weights of the rows of X, or of X and then Xt.
+        Weights of the rows of X, or of X and then Xt; or a list of one array per domain.
+    source_names : sequence of str, optional
+        Names of the sources.
     classes : array-like of shape (n_classes,), optional
         All classes, where some may be missing in `y`.
+    several : bool, default=True
+        Whether several sources are kept apart. If not, a list of sources is refused, and rows of
+        all positive numbers are one source.
     caller : str, default="fit_ils"
         Name of the caller, for messages.
 
     Returns
     -------
     Domains
-        One source, and the target if there is one.
+        The sources, and the target if there is one.
 
     Examples
     --------
@@ -73,38 +90,90 @@ def check_domains(
     """
     refuse_dask(caller, remedy="check it with ilspace.dask.check_dask_domains", X=X, Xt=Xt)
     require_labels(y, caller)
-    if sample_weight is not None:
-        sample_weight = np.asarray(on_host(sample_weight))
-    if sample_domain is not None:
+    sample_weight = joined_weights(sample_weight, listed=is_list_of_sources(X))
+    sources = Sources([X], [y])
+    if is_list_of_sources(X):
+        sources = _listed(X, y, sample_domain, caller, several=several)
+    elif sample_domain is not None:
+        numbers = domain_numbers(sample_domain, X)
         X, y, Xt, yt, sample_weight = split_domains(X, y, Xt, yt, sample_domain, sample_weight)
-    names = _get_feature_names(X)
-    X, y = _check_source(X, y, caller)
+        sources = Sources([X], [y])
+        numbers = numbers[numbers > 0]
+        if several and len(np.unique(numbers)) > 1:
+            sources, order = numbered_sources(X, y, numbers)
+            if sample_weight is not None and sample_weight.ndim > 0:
+                sample_weight[: len(order)] = sample_weight[order]
+    n_sources = len(sources.rows)
+    names = check_names(source_names, n_sources)
+    columns = [_get_feature_names(each) for each in sources.rows]
+    rows, labels = [], []
+    for position, given in enumerate(zip(sources.rows, sources.labels, strict=True)):
+        name = "X" if n_sources == 1 else f"X[{position}]"
+        checked, own = _check_source(*given, caller, name=name)
+        rows.append(checked)
+        labels.append(own)
+    y = joined_labels(labels)
     found, codes = encode_source(y)
     if classes is not None:
         found = class_names(classes)
         codes = codes_among(found, y, "classes must hold all labels of y", "add them there")
-    n_source = X.shape[0]
-    if Xt is None:
-        if yt is not None:
-            raise ValueError("yt labels the rows of Xt, but Xt is None: pass both, or neither.")
-        weights = check_weights(sample_weight, n_source, 0)
-        return Domains((_check_classes(_kept(X, codes, weights, names)),), None, found)
-    if is_foreign(X) != is_foreign(Xt):
+    sizes = [each.shape[0] for each in rows]
+    ends, n_target = np.cumsum(sizes), 0
+    described = {"source_names": names, "source_numbers": sources.numbers}
+    if Xt is None and yt is not None:
+        raise ValueError("yt labels the rows of Xt, but Xt is None: pass both, or neither.")
+    if Xt is None and n_sources > 1:
         raise ValueError(
-            f"X and Xt must belong to one array library, but are {type(X).__name__} and "
-            f"{type(Xt).__name__}: convert one of them."
+            f"Several sources, {n_sources} here, are compared with a target, but there is none: "
+            "pass Xt, or rows with a negative sample_domain; or pool the sources into one."
         )
-    target_names = _get_feature_names(Xt)
-    Xt = _check_target(Xt, caller)
-    shares_features = compare_columns((X.shape[1], names), (Xt.shape[1], target_names))
-    target_codes = encode_target(yt, found, Xt.shape[0])
-    weights = check_weights(sample_weight, n_source, Xt.shape[0])
-    source_weights = None if weights is None else weights[:n_source]
-    target_weights = None if weights is None else weights[n_source:]
-    source = _check_classes(_kept(X, codes, source_weights, names))
-    target = _kept(Xt, target_codes, target_weights, target_names)
-    check_correspondence(source, target, shares_features)
-    return Domains((source,), target, found, shares_features)
+    if Xt is not None:
+        _check_libraries(rows, Xt)
+        target_columns = _get_feature_names(Xt)
+        Xt = _check_target(Xt, caller)
+        n_target = Xt.shape[0]
+        shared = []
+        for each, own in zip(rows, columns, strict=True):
+            target_side = (Xt.shape[1], target_columns)
+            shared.append(compare_columns((each.shape[1], own), target_side))
+        target_codes = encode_target(yt, found, n_target)
+    weights = check_weights(sample_weight, int(ends[-1]), n_target)
+    shares = [None] * (n_sources + 1) if weights is None else np.split(weights, ends)
+    parts = zip(rows, np.split(codes, ends[:-1]), shares[:-1], columns, strict=True)
+    kept = _check_classes(tuple(_kept(*part) for part in parts))
+    if Xt is None:
+        return Domains(kept, None, found, **described)
+    target = _kept(Xt, target_codes, shares[-1], target_columns)
+    for source, alike in zip(kept, shared, strict=True):
+        check_correspondence(source, target, alike)
+    return Domains(kept, target, found, all(shared), **described)
+
+
+def _listed(X, y, sample_domain, caller: str, *, several: bool) -> Sources:
+    """A list of sources, where it is allowed."""
+    if sample_domain is not None:
+        raise ValueError(
+            "Give several sources either as a list or by positive numbers in sample_domain, but "
+            "not both."
+        )
+    if not several:
+        raise ValueError(
+            f"{caller} learns from one source, but X is a list of {len(X)}: pool their rows with "
+            "ilspace.baselines.PooledSources, or let models of single sources vote with "
+            "ilspace.baselines.SourceVote."
+        )
+    return listed_sources(X, y)
+
+
+def _check_libraries(rows: list, Xt) -> None:
+    """Refuse domains of different array libraries."""
+    given = [*rows, Xt]
+    if len({is_foreign(each) for each in given}) > 1:
+        *sources, last = (type(each).__name__ for each in given)
+        raise ValueError(
+            f"X and Xt must belong to one array library, but are {', '.join(sources)} and {last}: "
+            "convert one of them."
+        )
 
 
 def require_labels(y, caller: str) -> None:
@@ -197,23 +266,23 @@ def _different_names(source: np.ndarray | None, target: np.ndarray | None) -> st
     return f"; only in X: {only_source}, only in Xt: {only_target}"
 
 
-def _check_source(X, y, caller: str):
+def _check_source(X, y, caller: str, *, name: str = "X"):
     y = natural_labels(y)
     if is_foreign(X):
-        check_foreign(X, "X", at_least=2)
+        check_foreign(X, name, at_least=2)
     else:
         X = check_array(
             X,
             accept_sparse="csr",
             dtype=FLOATS,
             ensure_min_samples=2,
-            input_name="X",
+            input_name=name,
             estimator=caller,
         )
     y = _check_y(y, multi_output=False, y_numeric=False, estimator=caller)
     check_consistent_length(X, y)
     check_classification_targets(y)
-    check_magnitude(X, "X")
+    check_magnitude(X, name)
     return X, y
 
 
@@ -249,14 +318,14 @@ def _kept(X, codes: np.ndarray, weights: np.ndarray | None, names: np.ndarray | 
     return Domain(take_rows(X, rows), codes[rows], weights[rows], names)
 
 
-def _check_classes(source: Domain) -> Domain:
+def _check_classes(sources: tuple[Domain, ...]) -> tuple[Domain, ...]:
     """Refuse weights that leave one class only."""
-    if len(np.unique(source.labelled_codes)) < 2:
+    if len(np.unique(np.concatenate([each.labelled_codes for each in sources]))) < 2:
         raise ValueError(
             "At least 2 classes are needed among the source rows of positive weight, but "
             "sample_weight leaves one class: give rows of another class a weight."
         )
-    return source
+    return sources
 
 
 # -- rows of both domains at once ----------------------------------------------------------------
@@ -274,8 +343,8 @@ def check_domain(domain: object) -> None:
         raise ValueError(f'domain must be "source" or "target", but is {domain!r}.')
 
 
-def source_mask(sample_domain, X) -> np.ndarray:
-    """Find the rows that belong to the source.
+def domain_numbers(sample_domain, X) -> np.ndarray:
+    """Number of the domain of each row.
 
     Parameters
     ----------
@@ -286,8 +355,8 @@ def source_mask(sample_domain, X) -> np.ndarray:
 
     Returns
     -------
-    ndarray of bool, shape (n,)
-        True for source rows.
+    ndarray of shape (n,)
+        The numbers, none of them 0.
     """
     domains = np.asarray(on_host(sample_domain))
     if domains.ndim == 0:
@@ -304,7 +373,25 @@ def source_mask(sample_domain, X) -> np.ndarray:
             "sample_domain must hold positive numbers for source rows and negative ones for "
             f"target rows, but holds {held[:5]}: give each row a number."
         )
-    return domains > 0
+    return domains
+
+
+def source_mask(sample_domain, X) -> np.ndarray:
+    """Find the rows that belong to a source.
+
+    Parameters
+    ----------
+    sample_domain : array-like of shape (n,) or number
+        Positive for source rows, negative for target rows; one number stands for all rows.
+    X : array-like or sparse matrix of shape (n, ...)
+        The rows.
+
+    Returns
+    -------
+    ndarray of bool, shape (n,)
+        True for source rows.
+    """
+    return domain_numbers(sample_domain, X) > 0
 
 
 def split_domains(X, y, Xt, yt, sample_domain, sample_weight):

@@ -95,6 +95,24 @@ class Domain(DomainSize):
             return self
         return replace(self, weights=self.labelled_weights * factors[self.codes])
 
+    def times(self, factor: float) -> Domain:
+        """The same rows with all weights multiplied.
+
+        Parameters
+        ----------
+        factor : float
+            Positive.
+
+        Returns
+        -------
+        Domain
+            Itself where the factor is 1.
+        """
+        if factor == 1:
+            return self
+        own = np.ones(self.n_rows) if self.weights is None else self.weights
+        return replace(self, weights=factor * own)
+
     def among(self, codes: np.ndarray) -> Domain:
         """The rows of some classes, and those without a label.
 
@@ -318,6 +336,13 @@ class Domains:
     class_prior : ndarray of shape (n_classes,) or None
         Shares of the classes in the target, all positive, which a rule is to assume; None where
         nothing is said of them. The weights of the source rows are in agreement with it.
+    source_names : tuple of str or None
+        Names that the user gave to the sources.
+    source_numbers : tuple of float or None
+        Their numbers, ascending, as `sample_domain` has them; None for 1, 2 and so on.
+    source_weights : ndarray of shape (n_sources,) or None
+        Weights of the sources, of sum 1; None where they are equal. The weights of the source rows
+        are in agreement with them.
     """
 
     sources: tuple[Any, ...]
@@ -325,6 +350,9 @@ class Domains:
     classes: np.ndarray
     shares_features: bool = True
     class_prior: np.ndarray | None = None
+    source_names: tuple[str, ...] | None = None
+    source_numbers: tuple[float, ...] | None = None
+    source_weights: np.ndarray | None = None
 
     @property
     def all(self) -> tuple[Any, ...]:
@@ -394,10 +422,50 @@ class Domains:
         return replace(kept, sources=sources, class_prior=left)
 
     @property
-    def names(self) -> tuple[str, ...]:
-        """Names of the domains in messages."""
+    def numbers(self) -> tuple[float, ...]:
+        """Numbers of the sources."""
+        if self.source_numbers is not None:
+            return self.source_numbers
+        return tuple(1.0 + i for i in range(len(self.sources)))
+
+    @property
+    def shares_of_sources(self) -> np.ndarray:
+        """Weights of the sources, of sum 1."""
         n = len(self.sources)
-        sources = ("source",) if n == 1 else tuple(f"source {i + 1}" for i in range(n))
+        return np.full(n, 1 / n) if self.source_weights is None else self.source_weights
+
+    def with_source_weights(self, weights: np.ndarray) -> Domains:
+        """The same with weighed sources.
+
+        This is where the weights of sources become weights of rows: those of a source weigh w / max
+        w times as much, in the common axes, in the loss over pairs and in the rule.
+
+        Parameters
+        ----------
+        weights : ndarray of shape (n_sources,)
+            Positive weights of the sources.
+
+        Returns
+        -------
+        Domains
+            Itself for a single source.
+        """
+        if len(self.sources) == 1:
+            return self
+        factors = weights / np.max(weights)
+        sources = tuple(
+            each.times(factor) for each, factor in zip(self.sources, factors, strict=True)
+        )
+        return replace(self, sources=sources, source_weights=weights / np.sum(weights))
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the domains."""
+        sources = self.source_names
+        if sources is None and len(self.sources) == 1:
+            sources = ("source",)
+        elif sources is None:
+            sources = tuple(f"source {number:g}" for number in self.numbers)
         return sources if self.target is None else (*sources, "target")
 
     def labelled_rows(self, spaces: Sequence[RowSpace]) -> LabelledRows:

@@ -13,14 +13,14 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
 
 from ilspace._typing import Array
-from ilspace.backend import array_namespace, is_dask, is_foreign, refuse_dask
+from ilspace.backend import array_namespace, holds_dask, is_dask, is_foreign, refuse_dask
 from ilspace.dask import by_blocks, check_dask_domains
-from ilspace.domains import Domains, check_domain, check_domains, source_mask
-from ilspace.domains.checks import FLOATS, check_foreign, check_magnitude
+from ilspace.domains import Domains, check_domains, domain_position, domain_positions
+from ilspace.domains.checks import FLOATS, check_foreign, check_magnitude, domain_numbers
 from ilspace.domains.labels import natural_labels
 
 Position = int | np.ndarray
-"""Domain of rows: 0 for the source, -1 for the target; one number, or one per row."""
+"""Domain of rows: from 0 for the sources, -1 for the target; one number, or one per row."""
 
 
 class DomainAdapter(BaseEstimator):
@@ -36,6 +36,9 @@ class DomainAdapter(BaseEstimator):
 
     _takes_dask: ClassVar[bool] = True
     """Whether `fit` and most other methods take Dask collections."""
+
+    _takes_several_sources: ClassVar[bool] = False
+    """Whether `fit` keeps several sources apart; else rows of all positive numbers are one."""
 
     _revision: ClassVar[int] = 1
     """Raised when the same parameters give other results; a subclass may have one of its own."""
@@ -66,14 +69,19 @@ class DomainAdapter(BaseEstimator):
         caller = type(self).__name__
         if not self._takes_dask:
             self._refuse_dask(X=X, Xt=Xt)
-        elif is_dask(X) or is_dask(Xt):
+        elif holds_dask(X, Xt):
             return check_dask_domains(X, y, Xt, yt, caller=caller, **given)
-        return check_domains(X, y, Xt, yt, caller=caller, **given)
+        several = self._takes_several_sources
+        return check_domains(X, y, Xt, yt, caller=caller, several=several, **given)
 
     def _remember_columns(self, domains: Domains) -> None:
         """Set the attributes that describe the columns and the classes."""
         source, target = domains.sources[0], domains.all[-1]
         self.classes_ = domains.classes
+        self.source_names_ = domains.names[: len(domains.sources)]
+        self._source_numbers = domains.numbers
+        self._source_columns = tuple(each.feature_names for each in domains.sources)
+        self._source_widths = tuple(each.n_features for each in domains.sources)
         self._shares_features = domains.shares_features
         self.n_features_in_, self.n_target_features_in_ = source.n_features, target.n_features
         for name, domain in (("feature_names_in_", source), ("target_feature_names_in_", target)):
@@ -91,33 +99,36 @@ class DomainAdapter(BaseEstimator):
         Rows that are not `named` are of a kind that cannot have feature names.
         """
         check_is_fitted(self)
-        check_domain(domain)
+        first = domain_position(domain, self.source_names_, self._source_numbers)
+        position: Position = first
         self._refuse_dask(X=X)
-        position: Position = 0 if domain == "source" else -1
         if sample_domain is not None:
-            is_source = source_mask(sample_domain, X)
-            domain = "source" if is_source.all() else "target"
-            position = np.where(is_source, 0, -1) if is_source.any() else -1
-            if is_source.any() and not is_source.all() and not self._shares_features:
+            numbers = domain_numbers(sample_domain, X)
+            position = domain_positions(numbers, self._source_numbers)
+            first = int(np.min(position)) if len(position) else -1
+            if first < np.max(position, initial=-1) and not self._shares_features:
                 raise ValueError(
                     "Rows of both domains can be given at once only where the domains have the "
                     "same features: call once for each domain."
                 )
+            position = position if (position >= 0).any() else -1
         # a domain that was given without names, or with others, is not to be held to the source's
         alike = self._shares_features and (
             hasattr(self, "feature_names_in_") == hasattr(self, "target_feature_names_in_")
         )
         if is_foreign(X):
             check_foreign(X, "X")
-            self._check_width(X, domain)
-        elif named and (domain == "source" or alike):
+            self._check_width(X, first)
+        elif named and (first == 0 or (first < 0 and alike)):
             X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         else:
             names = _get_feature_names(X)
             X = check_array(X, accept_sparse="csr", dtype=FLOATS)
-            self._check_width(X, domain)
-            if names is not None:
+            self._check_width(X, first)
+            if names is not None and first < 0:
                 self._check_target_names(names)
+            elif names is not None and named:
+                self._check_source_names(names, first)
         check_magnitude(X, "X", fitting=False)
         return X, position
 
@@ -167,12 +178,23 @@ class DomainAdapter(BaseEstimator):
                 "X[estimator.feature_names_in_]."
             )
 
-    def _check_width(self, X, domain: str) -> None:
-        expected = self.n_features_in_ if domain == "source" else self.n_target_features_in_
+    def _check_source_names(self, names: np.ndarray, position: int) -> None:
+        """Compare columns with those of a source after the first, if it had names."""
+        expected = self._source_columns[position]
+        if expected is not None and not np.array_equal(names, expected):
+            raise ValueError(
+                f"The feature names should match those of {self.source_names_[position]} at fit, "
+                "in the same order, but do not."
+            )
+
+    def _check_width(self, X, position: int) -> None:
+        expected, name = self.n_target_features_in_, "target"
+        if position >= 0:
+            expected, name = self._source_widths[position], self.source_names_[position]
         if X.shape[1] != expected:
             raise ValueError(
                 f"X has {X.shape[1]} features, but {type(self).__name__} is expecting {expected} "
-                f"features as input of the {domain} domain."
+                f"features as input of the {name} domain."
             )
 
 

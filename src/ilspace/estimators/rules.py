@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -94,15 +95,16 @@ class NearestRule:
     labelled : tuple of LatentRows
         Labelled rows of each domain.
     source_vote : float or None
-        Share of the source in the distance to a class, which is a mean of the distances to its
-        nearest rows of both domains; None for the nearest of either.
+        Share of the sources in the distance to a class, which is a mean of the distances to its
+        nearest row of any source and to that of the target; None for the nearest of all.
     sharpness : float
         Sharpness of the loss, which is the inverse temperature of its odds.
     n_classes : int
         Number of classes.
     log_odds : tuple of ndarray of shape (n_classes,), or None
         For each domain, logarithms of the factors of these odds: the share of a class in the target
-        over that among the labelled rows of the domain. None where nothing is said of the shares.
+        over that among the labelled rows of the domain, where something is said of the shares, and
+        the weight of a source over the largest. None where neither is known.
     """
 
     labelled: tuple[LatentRows, ...]
@@ -148,8 +150,8 @@ class NearestRule:
         labelled = tuple(LatentRows(*each) for each in domains.latent_rows(ils))
         source_vote = None if domains.shares_features else 0.3
         n_classes, log_odds = len(domains.classes), None
-        if domains.class_prior is not None:
-            log_odds = tuple(_log_odds(domains.class_prior, codes) for _, codes in labelled)
+        if domains.class_prior is not None or domains.source_weights is not None:
+            log_odds = _log_odds(domains, [codes for _, codes in labelled])
         return cls(labelled, source_vote, ils.sharpness, n_classes, log_odds)
 
     def scores(self, ils: ILSMap, X: Any, position: Position) -> Array:
@@ -225,7 +227,8 @@ class NearestRule:
         """
         if len(distances) == 1:
             return distances[0]
-        from_source, from_target = distances
+        *from_sources, from_target = distances
+        from_source = reduce(array_namespace(from_target).minimum, from_sources)
         return as_dtype(vote(from_source, from_target, self.source_vote), from_source.dtype)
 
     def probabilities(self, scores: Array) -> Array:
@@ -500,7 +503,18 @@ def _softmax(scores: Array, inverse_temperature: float) -> Array:
     return odds / xp.sum(odds, axis=1, keepdims=True)
 
 
-def _log_odds(class_prior: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def _log_odds(domains: Domains, codes: list[np.ndarray]) -> tuple[np.ndarray, ...]:
+    """Logarithms of the factors that class shares and the weights of sources mean."""
+    found = [np.zeros(len(domains.classes)) for _ in codes]
+    if domains.class_prior is not None:
+        found = [_log_odds_of_classes(domains.class_prior, each) for each in codes]
+    if domains.source_weights is not None:
+        for odds, weight in zip(found, domains.source_weights, strict=False):  # without the target
+            odds += np.log(weight / np.max(domains.source_weights))
+    return tuple(found)
+
+
+def _log_odds_of_classes(class_prior: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Logarithms of the shares of classes over those among some rows; 0 where there are none."""
     counts = np.bincount(codes, minlength=len(class_prior))
     has = (counts > 0) & (class_prior > 0)

@@ -16,9 +16,10 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ilspace._typing import Array
-from ilspace.backend import as_generator, is_dask, refuse_dask
+from ilspace.backend import array_namespace, as_generator, holds_dask, refuse_dask
 from ilspace.dask import refuse_in_one_place
-from ilspace.domains import Domains, check_domain
+from ilspace.domains import Domains, domain_position
+from ilspace.domains.several import is_list_of_sources
 from ilspace.estimators.base import DomainAdapter, Position, latent_distance, latent_of
 from ilspace.estimators.batches import first_batch, next_batch
 from ilspace.estimators.class_prior import Assumed, assume, assume_in_pieces
@@ -28,7 +29,7 @@ from ilspace.ils.map import MAP
 from ilspace.optimizers import SOLVERS, STOCHASTIC_SOLVERS, Solution, Status
 from ilspace.rules.class_prior import ESTIMATE, ClassPriorEstimate
 from ilspace.storage import ModelFileError
-from ilspace.storage.schema import ArrayOf, Check, Each, Optional, Value
+from ilspace.storage.schema import NOT_EMPTY, POSITIVE, ArrayOf, Check, Each, Optional, Value
 
 _REMEDIES = {
     Status.EXHAUSTED: "raise max_iter, or raise tol if the accuracy suffices",
@@ -54,7 +55,7 @@ _SHARES = Check("lie between 0 and 1", lambda shares: np.all((shares >= 0) & (sh
 
 @loadable
 class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAdapter):
-    r"""Send two domains to one latent space in which equal classes are close.
+    r"""Send two or more domains to one latent space in which equal classes are close.
 
     Learns an orthonormal projection for each domain and one Mahalanobis metric, so that labelled
     rows of one class come closer than the margin, rows of different classes stay farther apart
@@ -70,6 +71,8 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
     over the product of two Stiefel manifolds and the cone of positive definite matrices. The
     last two terms are not in the paper, whose objective loses target accuracy when it is minimised
     to convergence; with them the minimiser itself is good. :meth:`as_in_paper` gives the paper's.
+    Of several sources, ``fit([X1, X2], [y1, y2], Xt)``, each has a projection and an anchor of its
+    own and is compared with the target; the pairs are those of the rows of all domains.
 
     Parameters
     ----------
@@ -123,7 +126,8 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
     Attributes
     ----------
     source_projection_, target_projection_ : array of shape (n_features, p)
-        Projections of centred rows, orthonormal unless that was turned off.
+        Projections of centred rows, orthonormal unless that was turned off. Of several sources
+        this, the mean and the scale are those of the first; `map_` has all.
     metric_ : array of shape (p, p)
         Mahalanobis metric of the latent space.
     map_ : ILSMap
@@ -136,6 +140,8 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         The sharpness used.
     n_components_ : int
         Dimension of the latent space.
+    source_names_ : tuple of str
+        Names of the sources; where none were given ``"source"``, or ``"source 1"`` and so on.
     classes_ : ndarray of shape (n_classes,)
         The classes.
     class_prior_ : ndarray of shape (n_classes,)
@@ -149,7 +155,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
     n_iter_ : int
         Number of iterations.
     n_features_in_, feature_names_in_
-        Columns of the source.
+        Columns of the source, or of the first of several.
     n_target_features_in_, target_feature_names_in_
         Columns of the target.
 
@@ -176,6 +182,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
     ((40, 2), (40, 2))
     """
 
+    __metadata_request__fit = {"source_names": True}
     __metadata_request__partial_fit = {"Xt": True, "yt": True, "classes": True}
 
     _parameter_constraints = {
@@ -192,6 +199,8 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         "callback": [callable, None],
     }
 
+    _takes_several_sources = True
+
     _schema = {
         "classes_": ArrayOf(
             ("c",),
@@ -202,9 +211,12 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         "feature_names_in_": Optional(ArrayOf(("d0",), kinds="O", check=_ARE_STRINGS)),
         "target_feature_names_in_": Optional(ArrayOf(("t",), kinds="O", check=_ARE_STRINGS)),
         "_shares_features": Value(bool),
-        "_n_rows": Each(
-            Value(int), "n", check=Check("be of one or two domains", lambda each: len(each) < 3)
+        "source_names_": Each(Value(str), "sources", check=NOT_EMPTY),
+        "_source_numbers": Each(Value(float, check=POSITIVE), "sources"),
+        "_source_columns": Each(
+            Optional(ArrayOf(("d#",), kinds="O", check=_ARE_STRINGS)), "sources"
         ),
+        "_n_rows": Each(Value(int), "n"),
         "_class_counts": Each(
             ArrayOf(
                 ("c",), kinds="i", check=Check("not be negative", lambda each: (each >= 0).all())
@@ -299,25 +311,39 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
     # -- fit -------------------------------------------------------------------------------------
 
     @_fit_context(prefer_skip_nested_validation=True)
-    def fit(self, X, y=None, Xt=None, yt=None, *, sample_domain=None, sample_weight=None):
+    def fit(
+        self,
+        X,
+        y=None,
+        Xt=None,
+        yt=None,
+        *,
+        sample_domain=None,
+        sample_weight=None,
+        source_names=None,
+    ):
         """Learn the latent space.
 
         Parameters
         ----------
         X : array-like, sparse matrix or Dask collection of shape (n, n_features)
-            Source rows; or rows of both domains, told apart by `sample_domain`. Rows in a Dask
-            array or dataframe stay where they are.
+            Source rows, or a list of one such per source, whose widths may differ; or rows of all
+            domains, told apart by `sample_domain`. Rows in a Dask array or dataframe stay where
+            they are.
         y : array-like or Dask collection of shape (n,)
-            Their labels.
+            Their labels, or a list of one such per source.
         Xt : array-like, sparse matrix or Dask collection of shape (nt, n_target_features), optional
             Target rows. Without, a metric is learned on one domain.
         yt : array-like of shape (nt,), optional
             Labels of the target rows; None, NaN or -1 mark those without.
         sample_domain : array-like of shape (n,), optional
-            Positive for source rows of X, negative for target rows.
+            Positive for source rows of X, one number per source, and negative for target rows.
         sample_weight : array-like of shape (n,) or (n + nt,), optional
-            Weights of the rows of X, or of X and then Xt. With all pairs a row of weight 2
-            counts as two rows; a sampled pair weighs the product of its rows' weights.
+            Weights of the rows of X, or of X and then Xt; or a list of one array per domain. With
+            all pairs a row of weight 2 counts as two rows; a sampled pair weighs the product of its
+            rows' weights.
+        source_names : sequence of str, optional
+            Names of the sources, in the order of the list or of their numbers.
 
         Returns
         -------
@@ -334,11 +360,10 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         # a fit that fails half-way must not leave a model made of two
         for name in ("solution_", "_online", "_rule"):
             self.__dict__.pop(name, None)
-        if is_dask(X) or is_dask(Xt):
+        if holds_dask(X, Xt):
             self._check_supported_on_workers()  # before a pass over the rows
-        domains = self._check_domains(
-            X, y, Xt, yt, sample_domain=sample_domain, sample_weight=sample_weight
-        )
+        given = {"sample_domain": sample_domain, "sample_weight": sample_weight}
+        domains = self._check_domains(X, y, Xt, yt, **given, source_names=source_names)
         weighed, assumed = assume(self.class_prior, domains, self.random_state)
         learned = self._learn(weighed)
         self._remember_columns(domains)
@@ -501,8 +526,8 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Rows of one domain, seen at fit or not.
-        domain : {"target", "source"}, default="target"
-            Which one.
+        domain : {"target", "source"}, str or int, default="target"
+            Which one; of several sources ``"source"`` is the first, others have names and numbers.
         sample_domain : array-like of shape (n,), optional
             Positive for source rows, negative for target rows; each row then goes through the
             projection of its own domain.
@@ -536,9 +561,13 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         Returns
         -------
         array of shape (n, n_components_)
-            The rows of X: source rows, unless `sample_domain` says otherwise.
+            The rows of X: source rows, unless `sample_domain` says otherwise; of several sources
+            in a list, one after another.
         """
         self.fit(X, y, Xt, yt, sample_domain=sample_domain, **fit_parameters)
+        if is_list_of_sources(X):
+            latent = [self.transform(each, number) for number, each in enumerate(X, start=1)]
+            return array_namespace(latent[0]).concat(latent, axis=0)
         return self.transform(X, "source", sample_domain=sample_domain, allow_source=True)
 
     # -- the learned metric, under the names that metric-learn gave them -------------------------
@@ -557,8 +586,8 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
             Positive semi-definite, of rank `n_components_`.
         """
         check_is_fitted(self)
-        check_domain(domain)
-        mapping = self.map_.maps[0 if domain == "source" else -1]
+        position = domain_position(domain, self.source_names_, self._source_numbers)
+        mapping = self.map_.maps[position]
         return mapping @ mapping.mT
 
     def pair_distance(self, pairs, domain="target"):
@@ -616,6 +645,11 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         settings.checked(stochastic=self.solver in STOCHASTIC_SOLVERS)
         self._set_map(self.map_)
         self.solution_ = self.map_.solution
+        self._source_widths = tuple(map(len, self.map_.means[: len(self.source_names_)]))
+        if len(self.map_.means) not in {len(self.source_names_), len(self.source_names_) + 1}:
+            raise ModelFileError("it names more or fewer sources than it maps")
+        if sorted(set(self._source_numbers)) != list(self._source_numbers):
+            raise ModelFileError("the numbers of its sources should ascend")
         self.n_features_in_ = len(self.source_mean_)
         self.n_target_features_in_ = len(self.target_mean_)
         names = self.target_feature_names_in_
@@ -623,7 +657,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
             raise ModelFileError(
                 f"it names {len(names)} columns of the target and maps {self.n_target_features_in_}"
             )
-        if self._shares_features and self.n_features_in_ != self.n_target_features_in_:
+        if self._shares_features and {*self._source_widths} != {self.n_target_features_in_}:
             raise ModelFileError(
                 "its domains should share their columns and have "
                 f"{self.n_features_in_} and {self.n_target_features_in_}"

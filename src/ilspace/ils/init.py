@@ -121,7 +121,7 @@ def joint_pca(domains: tuple[DomainView, ...], n_components: int) -> tuple[Array
 
 
 def source_pls(domains: tuple[DomainView, ...], n_components: int) -> tuple[Array, ...]:
-    """Partial least squares of the source labels, shared by all domains.
+    """Partial least squares of the labels of all sources, shared by all domains.
 
     Where fewer directions explain the labels, the directions of largest target variance in their
     orthogonal complement are added.
@@ -138,9 +138,9 @@ def source_pls(domains: tuple[DomainView, ...], n_components: int) -> tuple[Arra
     tuple of array of shape (d, n_components)
         The same basis for each domain.
     """
-    source = domains[0]
-    rows, codes = source.domain.coordinates(source.space), source.domain.labelled_codes
-    n_possible = min(n_components, source.space.rank)
+    sources = domains[:-1] or domains
+    rows, codes, rank = _labelled_rows(sources)
+    n_possible = min(n_components, rank)
     indicators = label_binarize(codes, classes=np.arange(codes.max() + 1))
     pls = PLSRegression(n_components=n_possible, scale=False)
     with warnings.catch_warnings():
@@ -148,7 +148,8 @@ def source_pls(domains: tuple[DomainView, ...], n_components: int) -> tuple[Arra
         warnings.filterwarnings("ignore", "[yY] residual is constant", UserWarning)
         weights = pls.fit(to_numpy(rows), indicators.astype(float)).x_weights_
     weights = weights[:, np.any(weights, axis=0)]
-    directions = source.space.lift(like(weights, rows))
+    directions = like(weights, rows)
+    directions = sources[0].space.lift(directions) if len(sources) == 1 else directions
     xp = array_namespace(directions)
     basis, _ = xp.linalg.qr(directions)
     n_missing = n_components - basis.shape[1]
@@ -156,6 +157,17 @@ def source_pls(domains: tuple[DomainView, ...], n_components: int) -> tuple[Arra
         others = _axes_besides(domains[-1].space, basis, n_missing)
         basis, _ = xp.linalg.qr(xp.concat([basis, others], axis=1))
     return (basis,) * len(domains)
+
+
+def _labelled_rows(sources: tuple[DomainView, ...]) -> tuple[Array, np.ndarray, int]:
+    """Labelled rows, centred, and their classes and rank: in coordinates if there is one source."""
+    found = [each.domain.coordinates(each.space) for each in sources]
+    codes = np.concatenate([each.domain.labelled_codes for each in sources])
+    if len(sources) > 1:
+        pairs = zip(sources, found, strict=True)
+        found = [view.space.lift(rows.mT).mT for view, rows in pairs]
+    rows = array_namespace(found[0]).concat(found, axis=0) if len(found) > 1 else found[0]
+    return rows, codes, max(each.space.rank for each in sources)
 
 
 def _axes_besides(space: RowSpace, basis: Array, n_axes: int) -> Array:
@@ -343,6 +355,7 @@ def _given(
     bases = []
     for position, (array, view) in enumerate(zip(given, domains, strict=True)):
         name = "source" if position < max(len(domains) - 1, 1) else "target"
+        name = f"{name} {position + 1}" if name == "source" and len(domains) > 2 else name
         host = np.asarray(to_numpy(array), dtype=float)
         expected = (view.space.n_features, n_components)
         if host.shape != expected:

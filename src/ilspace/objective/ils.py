@@ -263,11 +263,14 @@ class DomainData:
         Point toward which the projection is regularised.
     anchor_weight : float, default=0
         Weight of that regulariser.
+    share : float, default=1
+        Of a source: its share in the discrepancy to the target.
     """
 
     covariance: Array
     anchor: Array | None = None
     anchor_weight: float = 0.0
+    share: float = 1.0
 
 
 @dataclass(frozen=True)
@@ -278,13 +281,14 @@ class ILSObjective:
 
        \mathcal L = \sum_k w_k\,\ell_\beta(y_k(d_k - 1) - \epsilon_k)
          + \tfrac{\mu}{p}\,\delta(M, I) + \tfrac{c}{N_p}\|\epsilon\|_2
-         + \tfrac\lambda p\,\delta(W_s^\top\Sigma_sW_s, W_t^\top\Sigma_tW_t)
+         + \tfrac\lambda p\sum_s\pi_s\,
+           \delta(W_s^\top\Sigma_sW_s, W_t^\top\Sigma_tW_t)
          + \sum_{i}\tfrac{a_i}{p}\|W_i - W_{i,0}\|_F^2
 
-    With equal weights, :math:`\mu = c = 1` and no anchors this is the paper's objective. A point
-    is the tuple ``(*projections, metric)``, or ``(*projections, metric, log_slack)`` if there
-    are slacks, with one projection per domain. One domain alone has no statistical loss; of more
-    than two, each is compared with the last.
+    With one source of share :math:`\pi_s = 1`, equal weights, :math:`\mu = c = 1` and no anchors
+    this is the paper's objective. A point is the tuple ``(*projections, metric)``, or
+    ``(*projections, metric, log_slack)`` if there are slacks, with one projection per domain. One
+    domain alone has no statistical loss; of more than two, each is compared with the last.
 
     Attributes
     ----------
@@ -349,8 +353,9 @@ class ILSObjective:
     def _add_discrepancies(
         self, value: Array, gradients: list[Array], projections: tuple[Array, ...]
     ) -> Array:
-        target, weight = len(self.domains) - 1, self.trade_off
+        target = len(self.domains) - 1
         for i in range(target):
+            weight = self.trade_off * self.domains[i].share
             discrepancy, source_slope, target_slope = projected_discrepancy(
                 self.domains[i].covariance,
                 self.domains[target].covariance,
