@@ -388,7 +388,7 @@ def test_half_is_for_the_sources_together(spied, monkeypatch):
     monkeypatch.setattr(rounds, "TRAINING_ROWS", 40)
     domains = check_domains(X, y, Xt)
     parts = [replace(domains.sources[0], X=X[s], codes=y[s]) for s in (slice(30), slice(30, 45))]
-    rows = rounds._TrainingRows(replace(domains, sources=tuple(parts)), np.random.default_rng(0))
+    rows = rounds.TrainingRows(replace(domains, sources=tuple(parts)), np.random.default_rng(0))
     assert [len(each) for each in rows.samples] == [13, 6, 20]
 
 

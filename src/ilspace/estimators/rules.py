@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import reduce
 from typing import Any, ClassVar, NamedTuple, Protocol
 
 import numpy as np
@@ -19,7 +18,7 @@ from ilspace.ils import ILSMap
 from ilspace.ils.map import as_dtype
 from ilspace.ils.plain import PLAIN_MAP, PlainMap
 from ilspace.ils.rounds import SelfTrained, both_spaces, train_rule
-from ilspace.rules.neighbors import class_distances, vote
+from ilspace.rules.neighbors import class_distances, mean_distances, vote
 from ilspace.rules.ridge import EXPANSION, KernelExpansion
 from ilspace.rules.self_training import class_weights
 from ilspace.storage.schema import POSITIVE, SHARE, ArrayOf, Check, Each, Optional, Record, Value
@@ -95,16 +94,18 @@ class NearestRule:
     labelled : tuple of LatentRows
         Labelled rows of each domain.
     source_vote : float or None
-        Share of the sources in the distance to a class, which is a mean of the distances to its
-        nearest row of any source and to that of the target; None for the nearest of all.
+        Share of the source in the distance to a class, which is a mean of the distances to its
+        nearest rows of both domains; None for the nearest of either. Of several sources the
+        distance is the weighted mean of those to the nearest row of each.
     sharpness : float
         Sharpness of the loss, which is the inverse temperature of its odds.
     n_classes : int
         Number of classes.
     log_odds : tuple of ndarray of shape (n_classes,), or None
         For each domain, logarithms of the factors of these odds: the share of a class in the target
-        over that among the labelled rows of the domain, where something is said of the shares, and
-        the weight of a source over the largest. None where neither is known.
+        over that among the labelled rows of the domain. None where nothing is said of the shares.
+    source_shares : ndarray of shape (n_sources,) or None
+        Weights of several sources in the distance to a class, of sum 1; None for one source.
     """
 
     labelled: tuple[LatentRows, ...]
@@ -112,6 +113,7 @@ class NearestRule:
     sharpness: float
     n_classes: int
     log_odds: tuple[np.ndarray, ...] | None = None
+    source_shares: np.ndarray | None = None
 
     schema: ClassVar = {
         "labelled": Each(
@@ -128,6 +130,7 @@ class NearestRule:
         "sharpness": Value(float, check=POSITIVE),
         "n_classes": Value(int),
         "log_odds": Optional(Each(ArrayOf(("possible",), check=_HAVE_DISTANCES), "n")),
+        "source_shares": Optional(ArrayOf(("sources",), check=POSITIVE)),
     }
 
     @classmethod
@@ -150,9 +153,10 @@ class NearestRule:
         labelled = tuple(LatentRows(*each) for each in domains.latent_rows(ils))
         source_vote = None if domains.shares_features else 0.3
         n_classes, log_odds = len(domains.classes), None
-        if domains.class_prior is not None or domains.source_weights is not None:
-            log_odds = _log_odds(domains, [codes for _, codes in labelled])
-        return cls(labelled, source_vote, ils.sharpness, n_classes, log_odds)
+        if domains.class_prior is not None:
+            log_odds = tuple(_log_odds(domains.class_prior, codes) for _, codes in labelled)
+        shares = domains.shares_of_sources if len(domains.sources) > 1 else None
+        return cls(labelled, source_vote, ils.sharpness, n_classes, log_odds, shares)
 
     def scores(self, ils: ILSMap, X: Any, position: Position) -> Array:
         """Logarithms of the odds of the classes, over the sharpness; see :class:`Rule`.
@@ -228,7 +232,9 @@ class NearestRule:
         if len(distances) == 1:
             return distances[0]
         *from_sources, from_target = distances
-        from_source = reduce(array_namespace(from_target).minimum, from_sources)
+        from_source = from_sources[0]
+        if self.source_shares is not None:
+            from_source = mean_distances(from_sources, self.source_shares)
         return as_dtype(vote(from_source, from_target, self.source_vote), from_source.dtype)
 
     def probabilities(self, scores: Array) -> Array:
@@ -503,18 +509,7 @@ def _softmax(scores: Array, inverse_temperature: float) -> Array:
     return odds / xp.sum(odds, axis=1, keepdims=True)
 
 
-def _log_odds(domains: Domains, codes: list[np.ndarray]) -> tuple[np.ndarray, ...]:
-    """Logarithms of the factors that class shares and the weights of sources mean."""
-    found = [np.zeros(len(domains.classes)) for _ in codes]
-    if domains.class_prior is not None:
-        found = [_log_odds_of_classes(domains.class_prior, each) for each in codes]
-    if domains.source_weights is not None:
-        for odds, weight in zip(found, domains.source_weights, strict=False):  # without the target
-            odds += np.log(weight / np.max(domains.source_weights))
-    return tuple(found)
-
-
-def _log_odds_of_classes(class_prior: np.ndarray, codes: np.ndarray) -> np.ndarray:
+def _log_odds(class_prior: np.ndarray, codes: np.ndarray) -> np.ndarray:
     """Logarithms of the shares of classes over those among some rows; 0 where there are none."""
     counts = np.bincount(codes, minlength=len(class_prior))
     has = (counts > 0) & (class_prior > 0)

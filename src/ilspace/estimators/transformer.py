@@ -24,6 +24,7 @@ from ilspace.estimators.base import DomainAdapter, Position, latent_distance, la
 from ilspace.estimators.batches import first_batch, next_batch
 from ilspace.estimators.class_prior import Assumed, assume, assume_in_pieces
 from ilspace.estimators.persistence import loadable, save_estimator, training_record
+from ilspace.estimators.source_weights import weigh_sources
 from ilspace.ils import INITS, ILSMap, ObjectiveSettings, OnlineState, fit_ils, update_ils
 from ilspace.ils.map import MAP
 from ilspace.optimizers import SOLVERS, STOCHASTIC_SOLVERS, Solution, Status
@@ -142,6 +143,9 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         Dimension of the latent space.
     source_names_ : tuple of str
         Names of the sources; where none were given ``"source"``, or ``"source 1"`` and so on.
+    source_weights_ : ndarray of shape (n_sources,)
+        Weights of the sources, of sum 1: of their rows in the axes, in the loss and in the rule,
+        and of their discrepancies to the target.
     classes_ : ndarray of shape (n_classes,)
         The classes.
     class_prior_ : ndarray of shape (n_classes,)
@@ -212,6 +216,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         "target_feature_names_in_": Optional(ArrayOf(("t",), kinds="O", check=_ARE_STRINGS)),
         "_shares_features": Value(bool),
         "source_names_": Each(Value(str), "sources", check=NOT_EMPTY),
+        "source_weights_": ArrayOf(("sources",), check=POSITIVE),
         "_source_numbers": Each(Value(float, check=POSITIVE), "sources"),
         "_source_columns": Each(
             Optional(ArrayOf(("d#",), kinds="O", check=_ARE_STRINGS)), "sources"
@@ -236,6 +241,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
     _class_counts: tuple[np.ndarray, ...]
     _possible: np.ndarray
     _online: OnlineState
+    source_weights_: np.ndarray
     class_prior_: np.ndarray
     class_prior_estimate_: ClassPriorEstimate | None
 
@@ -365,6 +371,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         given = {"sample_domain": sample_domain, "sample_weight": sample_weight}
         domains = self._check_domains(X, y, Xt, yt, **given, source_names=source_names)
         weighed, assumed = assume(self.class_prior, domains, self.random_state)
+        weighed = weigh_sources(self.objective, weighed, self.random_state)
         learned = self._learn(weighed)
         self._remember_columns(domains)
         self._store(learned, weighed, assumed)
@@ -497,6 +504,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         self.class_prior_, self.class_prior_estimate_ = assumed
         some = len(domains.classes) < len(self.classes_)
         self._possible = np.flatnonzero(assumed.shares) if some else np.arange(len(self.classes_))
+        self.source_weights_ = domains.shares_of_sources
         self._n_rows = tuple(domain.n_rows for domain in domains.all)
         self._class_counts = tuple(map(self._counts_of, domains.all))
         self._set_map(ils)

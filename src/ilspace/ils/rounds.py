@@ -143,7 +143,7 @@ def self_train(
         The latent space and the rule.
     """
     rng, n_classes = as_generator(random_state), len(domains.classes)
-    rows, stop = _TrainingRows(domains, rng), _Stop(callback)
+    rows, stop = TrainingRows(domains, rng), _Stop(callback)
     options = {"verbose": verbose, "callback": callback and stop, "name": name, **method}
     with threads_for(domains.all):
         plain = plain_map(domains)
@@ -209,7 +209,7 @@ def train_rule(ils: ILSMap, domains: Domains, rng: np.random.Generator) -> SelfT
     SelfTrained
         Without rounds.
     """
-    rows, plain, n_classes = _TrainingRows(domains, rng), plain_map(domains), len(domains.classes)
+    rows, plain, n_classes = TrainingRows(domains, rng), plain_map(domains), len(domains.classes)
     ridge = laplacian_ridge(rows.side_by_side(plain, ils), LANDMARKS, rng)
     options: dict[str, Any] = {"class_prior": domains.class_prior, "n_steps": 0}
     found = selective_ridge(ridge, rows.codes, rows.weights, n_classes, **options)
@@ -251,7 +251,7 @@ def train_plain_rule(domains: Domains, rng: np.random.Generator) -> PlainTrained
     PlainTrained
         The rule.
     """
-    rows, plain, n_classes = _TrainingRows(domains, rng), plain_map(domains), len(domains.classes)
+    rows, plain, n_classes = TrainingRows(domains, rng), plain_map(domains), len(domains.classes)
     with one_thread() if len(rows.codes) <= FEW_ROWS else nullcontext():
         ridge = laplacian_ridge(rows.side_by_side(plain), LANDMARKS, rng)
         options: dict[str, Any] = {"class_prior": domains.class_prior}
@@ -283,8 +283,27 @@ def both_spaces(X: Any, plain: PlainMap, ils: ILSMap, domain: int | np.ndarray) 
     return array_namespace(mapped[0]).concat([unit_rows(each) for each in mapped], axis=1)
 
 
-class _TrainingRows:
-    """Rows that the rule is trained on: all, or a sample of each domain, the sources first."""
+class TrainingRows:
+    """Rows that the rule is trained on: all, or a sample of each domain, the sources first.
+
+    Parameters
+    ----------
+    domains : Domains
+        Checked input, in memory.
+    rng : Generator
+        Draws the samples.
+
+    Attributes
+    ----------
+    samples : list of ndarray of int
+        Rows of each domain.
+    codes : ndarray of int, shape (n,)
+        Known classes of all of them; -1 where none is known.
+    weights : ndarray of shape (n,)
+        Their weights, once they have a class.
+    free : ndarray of int
+        Positions of those whose class is not known.
+    """
 
     def __init__(self, domains: Domains, rng: np.random.Generator):
         sizes = [domain.n_rows for domain in domains.sources]
@@ -314,7 +333,18 @@ class _TrainingRows:
         self.free = np.flatnonzero(self.codes < 0)
 
     def side_by_side(self, *spaces: PlainMap | ILSMap) -> Array:
-        """Rows in some spaces, each at length 1."""
+        """Rows in some spaces, each at length 1.
+
+        Parameters
+        ----------
+        *spaces : PlainMap or ILSMap
+            The spaces.
+
+        Returns
+        -------
+        array of shape (n, q)
+            The columns of all spaces side by side.
+        """
         blocks = [
             [unit_rows(to_latent(X, space.means, space.maps, position)) for space in spaces]
             for position, X in enumerate(self.rows)
@@ -325,7 +355,24 @@ class _TrainingRows:
     def inverse_temperature(
         self, ridge: LaplacianRidge, found: Prediction, n_classes: int, **options: Any
     ) -> float:
-        """Factor of the scores whose softmax are probabilities."""
+        """Factor of the scores whose softmax are probabilities.
+
+        Parameters
+        ----------
+        ridge : LaplacianRidge
+            The regression, prepared for the rows.
+        found : Prediction
+            What the rule says of them.
+        n_classes : int
+            Number of classes.
+        **options : object
+            As for :func:`~ilspace.rules.self_training.selective_ridge`.
+
+        Returns
+        -------
+        float
+            The factor.
+        """
         return held_out_inverse_temperature(
             ridge,
             self.codes,
@@ -337,7 +384,22 @@ class _TrainingRows:
         )
 
     def relabelled(self, domains: Domains, selected: np.ndarray, codes: np.ndarray) -> Domains:
-        """The domains with the predicted classes of selected rows as target labels."""
+        """The domains with the predicted classes of selected rows as target labels.
+
+        Parameters
+        ----------
+        domains : Domains
+            The domains.
+        selected : ndarray of int
+            Selected rows, all of the target.
+        codes : ndarray of int, shape (n,)
+            Predicted classes of all rows.
+
+        Returns
+        -------
+        Domains
+            With more target labels.
+        """
         n_source = sum(map(len, self.samples[:-1]))
         target: Any = domains.target
         labels = target.codes.copy()

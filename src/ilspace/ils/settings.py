@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from numbers import Integral, Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator
@@ -60,6 +60,10 @@ class ObjectiveSettings(BaseEstimator):
         Number of iterations over which `tol` averages the relative decrease.
     reduce : bool, default=True
         Whether to optimise in the span of the rows, where that pays. The result is the same.
+    source_weights : "equal" or array-like of shape (n_sources,), default=None
+        Weights of several sources, or all alike. None: they are found without target labels, by
+        how far a rule of each source alone agrees about the target with that of all, see
+        :func:`~ilspace.ils.source_agreement`.
 
     See Also
     --------
@@ -89,7 +93,11 @@ class ObjectiveSettings(BaseEstimator):
         "step_weights": [tuple, list, None],
         "patience": [Interval(Integral, 1, None, closed="left")],
         "reduce": ["boolean"],
+        "source_weights": [StrOptions({"equal"}), "array-like", None],
     }
+
+    _came_later: ClassVar[frozenset[str]] = frozenset({"source_weights"})
+    """As that of the estimators: what None does not change is no part of a description."""
 
     def __init__(
         self,
@@ -109,6 +117,7 @@ class ObjectiveSettings(BaseEstimator):
         step_weights: tuple[float, ...] | None = None,
         patience=3,
         reduce=True,
+        source_weights: Any = None,
     ):
         self.trade_off = trade_off
         self.metric_weight = metric_weight
@@ -125,6 +134,7 @@ class ObjectiveSettings(BaseEstimator):
         self.step_weights = step_weights
         self.patience = patience
         self.reduce = reduce
+        self.source_weights = source_weights
 
     @classmethod
     def as_in_paper(cls, **parameters) -> ObjectiveSettings:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ilspace._typing import Array
@@ -57,6 +59,32 @@ def class_distances(queries: Array, rows: Array, codes: np.ndarray, n_classes: i
         nearest = xp.stack(columns, axis=1) + squares[:, None]
         blocks.append(xp.maximum(nearest, xp.zeros_like(nearest)))
     return xp.concat(blocks, axis=0)
+
+
+def mean_distances(distances: Sequence[Array], weights: np.ndarray) -> Array:
+    """Weighted mean of the class distances to the rows of several sources.
+
+    Parameters
+    ----------
+    distances : sequence of array of shape (n, n_classes)
+        Class distances to the rows of each source; infinity for a class without rows.
+    weights : ndarray of shape (n_sources,)
+        Positive weights of the sources.
+
+    Returns
+    -------
+    array of shape (n, n_classes)
+        The mean over the sources that have rows of a class; infinity where none has.
+    """
+    xp = array_namespace(distances[0])
+    zero = xp.zeros_like(distances[0])
+    total, mass = zero, zero
+    for each, weight in zip(distances, weights.tolist(), strict=True):
+        has = xp.isfinite(each)
+        total = total + weight * xp.where(has, each, zero)
+        mass = mass + xp.where(has, zero + weight, zero)
+    has = mass > 0
+    return xp.where(has, total / xp.where(has, mass, zero + 1), zero + xp.inf)
 
 
 def vote(source: Array, target: Array, source_vote: float | None) -> Array:

@@ -1,0 +1,47 @@
+"""Weights of several sources: what was asked for, and the domains that follow from it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ilspace.backend import on_host
+from ilspace.domains import Domains
+from ilspace.ils import ObjectiveSettings, source_agreement, weights_of_agreement
+
+
+def weigh_sources(
+    settings: ObjectiveSettings | None, domains: Domains, random_state: Any
+) -> Domains:
+    """Weigh several sources as the settings say.
+
+    Parameters
+    ----------
+    settings : ObjectiveSettings or None
+        Its `source_weights` may be ``"equal"``, or one number per source; otherwise they are found
+        without target labels.
+    domains : Domains
+        Checked input, in memory or on the workers.
+    random_state : int, RandomState instance, Generator or None
+        Draws rows where there are many.
+
+    Returns
+    -------
+    Domains
+        Itself for one source, from which nothing is drawn.
+    """
+    n_sources = len(domains.sources)
+    asked = None if settings is None else settings.source_weights
+    if asked is None and n_sources > 1:
+        agreement = source_agreement(domains, random_state)
+        return domains.with_source_weights(weights_of_agreement(agreement))
+    if asked is None or isinstance(asked, str):
+        return domains
+    weights = np.asarray(on_host(asked), dtype=np.float64)
+    if weights.shape != (n_sources,) or not ((weights > 0) & (weights < np.inf)).all():
+        raise ValueError(
+            f"source_weights must hold one positive number per source, {n_sources} here, but is "
+            f"{weights.tolist()!r:.200}: leave a source out that is to have no weight."
+        )
+    return domains.with_source_weights(weights)
