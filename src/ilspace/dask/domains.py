@@ -29,11 +29,13 @@ from ilspace.domains.checks import (
     check_finite,
     check_magnitude,
     check_size,
+    check_target,
     compare_columns,
     require_labels,
 )
 from ilspace.domains.class_prior import class_factors
 from ilspace.domains.domains import DomainSize
+from ilspace.domains.several import Sources, check_names, is_list_of_sources, listed_sources
 from ilspace.scale import Moments, RowSpace, moment_space
 
 
@@ -146,6 +148,23 @@ class DaskDomain(DomainSize):
         if np.allclose(factors, 1, rtol=1e-12, atol=0):
             return self
         return replace(self, class_weights=factors)._with_own_moments()
+
+    def times(self, factor: float) -> DaskDomain:
+        """The same rows with all weights multiplied.
+
+        Parameters
+        ----------
+        factor : float
+            Positive.
+
+        Returns
+        -------
+        DaskDomain
+            With the same mean and covariance.
+        """
+        own = self.weights_of(np.arange(len(self.counts)))
+        moments = replace(self.moments, weight=factor * self.moments.weight)
+        return replace(self, class_weights=factor * own, moments=moments)
 
     def among(self, codes: np.ndarray) -> DaskDomain:
         """The rows of some classes, and those without a label.
@@ -305,20 +324,29 @@ class DaskDomains(Domains):
 
 
 def check_dask_domains(
-    X: Any, y: Any, Xt: Any, yt: Any, *, caller: str = "fit_ils", **unsupported: object
+    X: Any,
+    y: Any,
+    Xt: Any,
+    yt: Any,
+    *,
+    source_names: Any = None,
+    caller: str = "fit_ils",
+    **unsupported: object,
 ) -> DaskDomains:
     """Check rows of which some are in a Dask collection, in one pass over the blocks.
 
     Parameters
     ----------
     X : dask array or dataframe, or array-like in memory
-        Source rows.
+        Source rows, or a list of one such per source.
     y : dask array or series, or array-like
-        Source labels.
+        Source labels, or a list of one such per source.
     Xt : dask array or dataframe, or array-like in memory, or None
         Target rows.
     yt : dask array or series, or array-like, or None
         Target labels and missing-label markers.
+    source_names : sequence of str, optional
+        Names of the sources.
     caller : str, default="fit_ils"
         Name of the caller, for messages.
     **unsupported
@@ -334,20 +362,26 @@ def check_dask_domains(
     for name, given in unsupported.items():
         if given is not None:
             refuse_in_one_place(name, remedies.get(name, "leave it out"))
-    given = {"X": X} if Xt is None else {"X": X, "Xt": Xt}
+    sources = listed_sources(X, y) if is_list_of_sources(X) else Sources([X], [y])
+    n_sources = len(sources.rows)
+    called = ["X"] if n_sources == 1 else [f"X[{i}]" for i in range(n_sources)]
     if Xt is None and yt is not None:
         raise ValueError("yt labels the rows of Xt, but Xt is None: pass both, or neither.")
+    check_target(n_sources, has_target=Xt is not None)
+    described = {"source_names": check_names(source_names, n_sources)}
+    given = dict(zip(called, sources.rows, strict=True)) | ({} if Xt is None else {"Xt": Xt})
     names = [_get_feature_names(_header(each)) for each in given.values()]
-    arrays = [_checked_array(each, name) for name, each in given.items()]
-    classes, found = _summarise(arrays, y, None if Xt is None else yt, names)
+    arrays = {name: _checked_array(each, name) for name, each in given.items()}
+    classes, found = _summarise(arrays, sources.labels, None if Xt is None else yt, names)
     if Xt is None:
-        return DaskDomains(found, None, classes)
-    source, target = found
-    shares_features = compare_columns(
-        (source.n_features, source.feature_names), (target.n_features, target.feature_names)
-    )
-    check_correspondence(source, target, shares_features)
-    return DaskDomains((source,), target, classes, shares_features)
+        return DaskDomains(found, None, classes, **described)
+    *kept, target = found
+    shared = []
+    for source in kept:
+        own, other = ((each.n_features, each.feature_names) for each in (source, target))
+        shared.append(compare_columns(own, other))
+        check_correspondence(source, target, shared[-1])
+    return DaskDomains(tuple(kept), target, classes, all(shared), **described)
 
 
 def refuse_in_one_place(name: str, remedy: str) -> None:
@@ -398,15 +432,19 @@ def _checked_array(X: Any, name: str) -> Any:
 
 
 def _summarise(
-    arrays: list[Any], y: Any, yt: Any, names: list[np.ndarray | None]
+    given: dict[str, Any], ys: list[Any], yt: Any, names: list[np.ndarray | None]
 ) -> tuple[np.ndarray, tuple[DaskDomain, ...]]:
     """Classes and domains, from one pass over the rows."""
     from dask.base import compute, persist
 
+    called, arrays = list(given), list(given.values())
     blocks = [row_blocks(each) for each in arrays]
-    y_blocks = label_blocks(y, arrays[0], names=("y", "X"))
-    yt_blocks = None if yt is None else label_blocks(yt, arrays[1], names=("yt", "Xt"))
-    n_target_blocks = len(blocks[1]) if len(blocks) > 1 else 0
+    y_blocks = [
+        label_blocks(y, array, names=(name.replace("X", "y"), name))
+        for y, array, name in zip(ys, arrays, called, strict=False)
+    ]
+    yt_blocks = None if yt is None else label_blocks(yt, arrays[-1], names=("yt", "Xt"))
+    n_target_blocks = len(blocks[-1]) if len(blocks) > len(ys) else 0
     classes, codes, counts = encoded(y_blocks, yt_blocks, n_target_blocks=n_target_blocks)
     partitions = [
         cut_partitions(rows, code, counts=count.sum(axis=1))
@@ -416,7 +454,7 @@ def _summarise(
     summaries, partitions = persist([summarised(each) for each in blocks], partitions)
     domains = []
     for position, summary in enumerate(compute(*summaries)):
-        moments, name, largest = summary.moments, ("X", "Xt")[position], np.array([summary.largest])
+        moments, name, largest = summary.moments, called[position], np.array([summary.largest])
         check_finite(largest, name)
         check_magnitude(largest, name)
         if moments is None:

@@ -164,14 +164,14 @@ def has_missing(labels: np.ndarray) -> bool:
 
 
 def encoded(
-    y_blocks: list[Any], yt_blocks: list[Any] | None, *, n_target_blocks: int
+    y_blocks: list[list[Any]], yt_blocks: list[Any] | None, *, n_target_blocks: int
 ) -> tuple[np.ndarray, tuple[list[Any], ...], tuple[np.ndarray, ...]]:
-    """Classes, and the codes of both domains, which stay on the workers.
+    """Classes, and the codes of all domains, which stay on the workers.
 
     Parameters
     ----------
-    y_blocks : list of Delayed
-        Source labels.
+    y_blocks : list of list of Delayed
+        Labels of each source.
     yt_blocks : list of Delayed or None
         Target labels and missing-label markers; None where no target row has a label.
     n_target_blocks : int
@@ -189,19 +189,20 @@ def encoded(
     from dask.base import compute, persist
     from dask.delayed import delayed
 
-    classes = find_classes(y_blocks)
+    classes = find_classes([block for blocks in y_blocks for block in blocks])
     code, count = delayed(source_codes), delayed(block_counts)
-    codes: list[list[Any]] = [[code(block, classes) for block in y_blocks], []]
+    codes: list[list[Any]] = [[code(block, classes) for block in blocks] for blocks in y_blocks]
+    codes.append([])
     if yt_blocks is not None:
         # where -1 is a source class, None or NaN in any block means that it is a class in yt too
         ask = -1 in classes.tolist()
         missing = compute(*(delayed(has_missing)(each) for each in yt_blocks if ask))
         code = delayed(target_codes)
-        codes[1] = [code(block, classes, marked=any(missing)) for block in yt_blocks]
+        codes[-1] = [code(block, classes, marked=any(missing)) for block in yt_blocks]
     (codes,) = persist(codes)
     (counts,) = compute([[count(each, len(classes)) for each in domain] for domain in codes])
     if yt_blocks is None:
-        counts[1] = np.zeros((n_target_blocks, len(classes)), dtype=np.int64)
+        counts[-1] = np.zeros((n_target_blocks, len(classes)), dtype=np.int64)
     return classes, tuple(codes), tuple(map(np.array, counts))
 
 

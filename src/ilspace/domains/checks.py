@@ -122,11 +122,7 @@ def check_domains(
     described = {"source_names": names, "source_numbers": sources.numbers}
     if Xt is None and yt is not None:
         raise ValueError("yt labels the rows of Xt, but Xt is None: pass both, or neither.")
-    if Xt is None and n_sources > 1:
-        raise ValueError(
-            f"Several sources, {n_sources} here, are compared with a target, but there is none: "
-            "pass Xt, or rows with a negative sample_domain; or pool the sources into one."
-        )
+    check_target(n_sources, has_target=Xt is not None)
     if Xt is not None:
         _check_libraries(rows, Xt)
         target_columns = _get_feature_names(Xt)
@@ -173,6 +169,23 @@ def _check_libraries(rows: list, Xt) -> None:
         raise ValueError(
             f"X and Xt must belong to one array library, but are {', '.join(sources)} and {last}: "
             "convert one of them."
+        )
+
+
+def check_target(n_sources: int, *, has_target: bool) -> None:
+    """Refuse several sources without a target.
+
+    Parameters
+    ----------
+    n_sources : int
+        Number of sources.
+    has_target : bool
+        Whether there is a target.
+    """
+    if n_sources > 1 and not has_target:
+        raise ValueError(
+            f"Several sources, {n_sources} here, are compared with a target, but there is none: "
+            "pass Xt, or rows with a negative sample_domain; or pool the sources into one."
         )
 
 
