@@ -143,7 +143,9 @@ GRIDS: dict[str, dict[str, list]] = {
     "HFA": {"trace_bound": [1.0, 100.0]},
     "MEDA": {"balance": ["auto", 0.5]},
     "MMDT": {"source_cost": [0.05, 1.0]},
+    "PooledSources": {"estimator": [baselines.CORAL(), None]},
     "SPL": {"n_rounds": [1, 10]},
+    "SourceVote": {"weighted": [True, False]},
     "SelfTraining": {"n_steps": [1, 3]},
 }
 """A parameter to search over, where it is not `classifier`."""

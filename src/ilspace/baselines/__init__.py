@@ -21,6 +21,7 @@ from ilspace.baselines.meda import MEDA
 from ilspace.baselines.mmdt import MMDT
 from ilspace.baselines.otda import OTDA
 from ilspace.baselines.self_training import SelfTraining
+from ilspace.baselines.several_sources import PooledSources, SourceVote
 from ilspace.baselines.sgf import SGF
 from ilspace.baselines.single_domain import Pooled, SourceOnly, TargetOnly
 from ilspace.baselines.spl import SPL
@@ -49,8 +50,10 @@ __all__ = [
     "HeMap",
     "ManifoldAlignment",
     "Pooled",
+    "PooledSources",
     "SelfTraining",
     "SourceOnly",
+    "SourceVote",
     "SubspaceAlignment",
     "TargetOnly",
 ]

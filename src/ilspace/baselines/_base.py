@@ -14,7 +14,7 @@ from sklearn.utils.validation import check_is_fitted
 from ilspace.backend import on_host
 from ilspace.baselines._classifiers import make_classifier
 from ilspace.baselines._constraints import CONSTRAINTS
-from ilspace.domains import Domain, check_domain
+from ilspace.domains import Domain, Domains, check_domain
 from ilspace.estimators.base import DomainClassifier, latent_distance, latent_of
 from ilspace.ils.map import to_latent
 
@@ -34,6 +34,22 @@ def dense_rows(X: Any) -> np.ndarray:
     """
     rows = on_host(X)
     return rows.toarray() if sparse.issparse(rows) else rows
+
+
+def dense_domain(domain: Domain) -> Domain:
+    """The same rows as a dense array in double precision, on the host.
+
+    Parameters
+    ----------
+    domain : Domain
+        Rows of any library.
+
+    Returns
+    -------
+    Domain
+        Without weights and names.
+    """
+    return Domain(dense_rows(domain.X).astype(np.float64, copy=False), domain.codes)
 
 
 def mean_length(rows: np.ndarray) -> float:
@@ -147,13 +163,17 @@ class Baseline(DomainClassifier):
         )  # a fit that fails half-way must not leave half a model
         domains = self._check_domains(X, y, Xt, yt, sample_domain=sample_domain)
         self._remember_columns(domains)
-        source = _dense(domains.sources[0])
-        target = source if domains.target is None else _dense(domains.target)
+        self._learn(domains)
+        self._is_fitted = True
+        return self
+
+    def _learn(self, domains: Domains) -> None:
+        """Adapt, and train a classifier, on dense rows."""
+        source = dense_domain(domains.sources[0])
+        target = source if domains.target is None else dense_domain(domains.target)
         self._check_setting(target)
         self._adapt(source, target)
         self._train(source, target)
-        self._is_fitted = True
-        return self
 
     def __sklearn_is_fitted__(self):
         """Tell a finished fit from one that raised half-way."""
@@ -434,8 +454,3 @@ class LatentBaseline(ClassNamePrefixFeaturesOutMixin, TransformerMixin, Baseline
         """
         rows = self._check_rows(X, domain, sample_domain)
         return self.classifier_.decision_function(self._latent(*rows))
-
-
-def _dense(domain: Domain) -> Domain:
-    """The same rows as a dense float64 array on the host."""
-    return Domain(dense_rows(domain.X).astype(np.float64, copy=False), domain.codes)
