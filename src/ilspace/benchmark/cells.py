@@ -7,6 +7,7 @@ import sys
 import time
 import traceback
 import warnings
+from dataclasses import replace
 from functools import lru_cache
 from importlib.metadata import version
 from pathlib import Path
@@ -43,17 +44,19 @@ def check_cell(cell: Cell) -> None:
         A cell whose data, domains, split and method are checked.
     """
     check_digest(cell)
-    (_, y), (_, yt) = _pair(cell)
-    _split(cell, y, yt)
+    sources, (_, yt) = _sources_and_target(cell)
+    for name, (_, y) in sources.items():
+        _split(replace(cell, source=name), y, yt)
 
 
-def _pair(cell: Cell):
-    """Rows and labels of source and target."""
+def _sources_and_target(cell: Cell):
+    """Rows and labels of each source, by name, and of the target."""
     domains = _domains(cell.dataset, cell.features, cell.preprocessing)
-    for name in (cell.source, cell.target):
+    names = [cell.source] if cell.source in domains else cell.source.split("+")
+    for name in (*names, cell.target):
         if name not in domains:
             raise PlanError(f"There is no domain {name!r}; there are {', '.join(domains)}.")
-    return domains[cell.source], domains[cell.target]
+    return {name: domains[name] for name in names}, domains[cell.target]
 
 
 def _data_folder(name: str) -> Path:
@@ -93,17 +96,25 @@ def load_trial(cell: Cell) -> tuple[tuple, tuple[np.ndarray, np.ndarray]]:
     -------
     given : tuple of X, y, Xt, yt
         Arguments of `fit`: the labelled target rows first, then those with hidden labels, -1 in
-        `yt`; `yt` is None except in the semi-supervised setting.
+        `yt`; `yt` is None except in the semi-supervised setting. Of several sources X and y are
+        lists, each source with the rows that its own transfer draws in this trial; the target is
+        split as in the transfer of the first.
     hidden : tuple of X, y
         The target rows with hidden labels, and these labels.
     """
-    (X, y), (Xt, yt) = _pair(cell)
-    split = _split(cell, y, yt)
+    sources, (Xt, yt) = _sources_and_target(cell)
+    splits = [_split(replace(cell, source=name), y, yt) for name, (_, y) in sources.items()]
+    drawn = [
+        (X[each.source], y[each.source])
+        for (X, y), each in zip(sources.values(), splits, strict=True)
+    ]
+    split = splits[0]
     rows = np.concatenate([split.labelled, split.test])
     labels = None
     if cell.setting == "semi-supervised":
         labels = np.concatenate([yt[split.labelled], np.full(len(split.test), -1)])
-    return ((X[split.source], y[split.source], Xt[rows], labels), (Xt[split.test], yt[split.test]))
+    X, y = drawn[0] if len(drawn) == 1 else map(list, zip(*drawn, strict=True))
+    return ((X, y, Xt[rows], labels), (Xt[split.test], yt[split.test]))
 
 
 def run_cell(cell: Cell) -> dict[str, Any]:

@@ -40,8 +40,9 @@ def make_estimator(name: str, parameters: dict[str, Any], seed: int | None) -> A
         One of `KINDS`, a class of `ilspace`, `ilspace.baselines` or `ilspace.tables`, or a
         classmethod such as ``"ILSClassifier.as_in_paper"``.
     parameters : dict
-        Its parameters, also nested ones such as ``objective__trade_off``; ``"None"`` is None, and
-        ``source_basis="ils"`` is the basis that ILS learns.
+        Its parameters, also nested ones such as ``objective__trade_off``; ``"None"`` is None,
+        ``source_basis="ils"`` is the basis that ILS learns, and a table with the entry `estimator`,
+        and perhaps `parameters`, is another estimator.
     seed : int or None
         Value of `random_state`, where it has one that is not given.
 
@@ -55,7 +56,8 @@ def make_estimator(name: str, parameters: dict[str, Any], seed: int | None) -> A
         raise PlanError(f"There is no estimator {name!r}; there are {', '.join(KINDS)}.")
     kind = KINDS[kind_name]
     parameters = {
-        k: None if isinstance(v, str) and v == "None" else v for k, v in parameters.items()
+        k: None if isinstance(v, str) and v == "None" else _inner(v, seed)
+        for k, v in parameters.items()
     }
     nested = {key: each for key, each in parameters.items() if "__" in key}
     direct = {key: each for key, each in parameters.items() if key not in nested}
@@ -73,6 +75,13 @@ def make_estimator(name: str, parameters: dict[str, Any], seed: int | None) -> A
     if "random_state" in estimator.get_params() and "random_state" not in parameters:
         estimator.set_params(random_state=seed)
     return estimator
+
+
+def _inner(value: Any, seed: int | None) -> Any:
+    """An estimator where a parameter describes one; else the value."""
+    if not isinstance(value, Mapping) or "estimator" not in value:
+        return value
+    return make_estimator(value["estimator"], dict(value.get("parameters", {})), seed)
 
 
 def _spell_out(estimator: Any) -> Any:

@@ -169,6 +169,12 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
 
     Notes
     -----
+    Several sources work with arrays of any library, Dask collections, all solvers, `sample_weight`,
+    `class_prior` and :meth:`save`; not with :meth:`partial_fit`. Where the columns of one source
+    are not those of the target, labels must relate all of them to it. The weights of the sources
+    cost one self-training rule in a space that is not learned; :class:`~ilspace.ObjectiveSettings`
+    has a parameter for other ones.
+
     `class_prior` works with arrays of any library, Dask collections, all solvers, `sample_weight`,
     which it multiplies, :meth:`save`, and :meth:`partial_fit`; ``"auto"`` needs all rows at once,
     and of Dask collections reads the blocks of the rows that it draws once more.
@@ -432,6 +438,11 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
             Xt=Xt,
         )
         self._check_supported_in_pieces()
+        if is_list_of_sources(X):
+            raise ValueError(
+                f"partial_fit learns from one source and a target, but X is a list of {len(X)} "
+                "sources: fit them at once, or pool the rows of a batch."
+            )
         before = self.__dict__.copy()
         try:
             self._update((X, y, Xt, yt), classes, sample_weight)
