@@ -242,7 +242,7 @@ def test_given_weights():
     same, equal = fitted([5, 5, 5]), fitted("equal")
     np.testing.assert_allclose(same.transform(XT), equal.transform(XT), atol=1e-7)
     # a source of nearly no weight is as good as left out
-    small = fitted([1, 1, 1e-9])
+    small = fitted([1, 1, 1e-40])
     model = ILSClassifier(3, objective=ObjectiveSettings(source_weights="equal"), **NEAREST)
     two = clone(model).fit(ROWS[:2], LABELS[:2], XT)
     np.testing.assert_allclose(small.class_distances(XT), two.class_distances(XT), rtol=1e-4)

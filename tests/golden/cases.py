@@ -41,6 +41,7 @@ ANCHORED: dict[str, Any] = {
     "tol": 1e-3,
     "patience": 3,
     "reduce": True,
+    "source_weights": None,
     "random_state": 0,
 }
 """The settings of the anchored objective, one by one."""

@@ -1,6 +1,7 @@
 """The objective and the pair engines against loops written from the paper."""
 
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -38,6 +39,34 @@ def test_paper_objective_to_the_letter(slack, labelled, trade_off):
     wanted = naive.paper_objective(*paper, beta=BETA, trade_off=trade_off)
     assert float(value) == pytest.approx(wanted, rel=1e-12)
     close(gradient, naive.paper_gradient(*paper, beta=BETA, trade_off=trade_off), rtol=1e-11)
+
+
+@pytest.mark.parametrize("shares", [(1.0, 1.0, 1.0), (1 / 3, 1 / 3, 1 / 3), (0.1, 0.2, 0.7)])
+def test_objective_of_several_sources(shares):
+    case = ils_case(
+        5,
+        widths=(9, 7, 8, 6),
+        sizes=(12, 10, 9, 8),
+        sharpness=BETA,
+        trade_off=1.7,
+        anchor_weights=(0.0,) * 4,
+    )
+    domains = tuple(
+        replace(each, share=share)
+        for each, share in zip(case.objective.domains, (*shares, 1.0), strict=True)
+    )
+    listed = list(zip(*(each.tolist() for each in case.pairs), strict=True))
+    value, _ = replace(case.objective, domains=domains)(case.point)
+    wanted = naive.objective_of_sources(
+        case.rows,
+        [each.covariance for each in domains],
+        listed,
+        case.point,
+        beta=BETA,
+        trade_off=1.7,
+        shares=shares,
+    )
+    assert float(value) == pytest.approx(wanted, rel=1e-12)
 
 
 def pair_problem(seed=0, n=13, p=3, n_classes=4):

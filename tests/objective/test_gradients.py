@@ -1,5 +1,7 @@
 """Every gradient is the derivative of its value: Taylor's remainder has order 2."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from laws.taylor import line, taylor_order
@@ -216,3 +218,23 @@ def test_taylor_order_notices_a_factor_of_two():
 
     assert taylor_order(along, slope) == TWO
     assert taylor_order(along, 2 * slope) == pytest.approx(1.0, abs=0.1)
+
+
+@pytest.mark.parametrize("engine", ["all", "sampled"])
+def test_objective_of_several_sources(engine):
+    widths = (9, 7, 8, 6)
+    case = ils_case(
+        6, widths=widths, sizes=(12, 10, 9, 8), engine=engine, anchor_weights=(1.0, 0.5, 2.0, 4.0)
+    )
+    shares = (0.1, 0.3, 0.6, 1.0)
+    domains = tuple(
+        replace(each, share=share)
+        for each, share in zip(case.objective.domains, shares, strict=True)
+    )
+    objective = replace(case.objective, domains=domains)
+
+    def value_and_gradients(*point):
+        value, gradients = objective(point)
+        return value, *gradients
+
+    assert_gradients(value_and_gradients, case.point)

@@ -106,6 +106,22 @@ def paper_gradient(source, target, source_cov, target_cov, pairs, point, *, beta
     return (grad_s, grad_t, grad_m) if v is None else (grad_s, grad_t, grad_m, grad_v)
 
 
+def objective_of_sources(rows, covariances, pairs, point, *, beta, trade_off, shares):
+    """Equation 1 with one projection per source: the pairs are those of all rows, and each source
+    is compared with the target, which is the last domain, in its share."""
+    n = len(rows)
+    projections, metric = point[:n], point[n]
+    Z = []
+    for W, own in zip(projections, rows, strict=True):
+        for x in own:
+            Z.append(W.T @ x)
+    total = discriminative_loss(Z, pairs, metric, beta, None)
+    for i in range(n - 1):
+        between = statistical_loss(covariances[i], covariances[-1], projections[i], projections[-1])
+        total += trade_off * shares[i] * between
+    return total
+
+
 def balanced_pair_loss(Z, labels, metric, beta):
     """Half the mean loss of all similar pairs and half that of all dissimilar pairs.
 

@@ -524,10 +524,12 @@ def _labelled_rows(
     rows = np.concatenate([to_numpy(each).astype(np.float64) for each, _ in latent])
     codes = np.concatenate([codes for _, codes in latent])
     prior = domains.class_prior
-    if prior is None and all(domain.weights is None for domain in domains.all):
+    equal = domains.source_weights is None and all(each.weights is None for each in domains.all)
+    if prior is None and equal:
         return rows, codes, None
-    pairs = zip(domains.all, latent, strict=True)
-    weights = np.concatenate([domain.weights_of(each) for domain, (_, each) in pairs])
+    parts = zip(domains.all, latent, domains.rule_factors, strict=True)
+    weights = [factor * domain.weights_of(each) for domain, (_, each), factor in parts]
+    weights = np.concatenate(weights)
     if prior is not None:
         weights = class_weights(codes, weights, len(prior), prior)
     return rows, codes, weights

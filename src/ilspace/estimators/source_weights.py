@@ -8,7 +8,7 @@ import numpy as np
 
 from ilspace.backend import on_host
 from ilspace.domains import Domains
-from ilspace.ils import ObjectiveSettings, source_agreement, weights_of_agreement
+from ilspace.ils import ObjectiveSettings, source_evidence, weights_of_agreement
 
 
 def weigh_sources(
@@ -34,7 +34,7 @@ def weigh_sources(
     n_sources = len(domains.sources)
     asked = None if settings is None else settings.source_weights
     if asked is None and n_sources > 1:
-        agreement = source_agreement(domains, random_state)
+        agreement = source_evidence(domains, random_state).agreement
         return domains.with_source_weights(weights_of_agreement(agreement))
     if asked is None or isinstance(asked, str):
         return domains

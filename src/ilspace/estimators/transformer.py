@@ -144,8 +144,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
     source_names_ : tuple of str
         Names of the sources; where none were given ``"source"``, or ``"source 1"`` and so on.
     source_weights_ : ndarray of shape (n_sources,)
-        Weights of the sources, of sum 1: of their rows in the axes, in the loss and in the rule,
-        and of their discrepancies to the target.
+        Weights of the sources, of sum 1, in the rule; the space is learned with their fourth roots.
     classes_ : ndarray of shape (n_classes,)
         The classes.
     class_prior_ : ndarray of shape (n_classes,)

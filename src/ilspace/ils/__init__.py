@@ -10,7 +10,7 @@ from ilspace.ils.map import ILSMap
 from ilspace.ils.online import OnlineState, update_ils
 from ilspace.ils.problem import ILSProblem, make_problem
 from ilspace.ils.settings import ObjectiveSettings
-from ilspace.ils.sources import source_agreement, weights_of_agreement
+from ilspace.ils.sources import source_evidence, weights_of_agreement
 
 __all__ = [
     "INITS",
@@ -20,7 +20,7 @@ __all__ = [
     "OnlineState",
     "fit_ils",
     "make_problem",
-    "source_agreement",
+    "source_evidence",
     "update_ils",
     "weights_of_agreement",
 ]

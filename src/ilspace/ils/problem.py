@@ -141,7 +141,7 @@ def make_problem(
     hinge = SmoothHinge(_sharpness(settings.sharpness, scale**2 * statistics.similar_std))
     n_sources, has_target = len(domains.sources), domains.target is not None
     anchors = settings.anchors(n_sources, has_target=has_target)
-    shares = (*domains.shares_of_sources.tolist(), *(1.0,) * has_target)
+    shares = (*domains.shares_of_discrepancies.tolist(), *(1.0,) * has_target)
     data = tuple(
         DomainData(factor**2 * space.shrunk_covariance(settings.shrinkage), start, anchor, share)
         for factor, space, start, anchor, share in zip(

@@ -323,7 +323,12 @@ class TrainingRows:
             for domain, sample in chosen
         ]
         self.codes = np.concatenate([domain.codes[sample] for domain, sample in chosen])
-        own = np.concatenate([_own_weights(domain)[sample] for domain, sample in chosen])
+        own = np.concatenate(
+            [
+                factor * _own_weights(domain)[sample]
+                for (domain, sample), factor in zip(chosen, domains.rule_factors, strict=True)
+            ]
+        )
         of_target = np.arange(len(own)) >= len(own) - len(self.samples[-1])
         if domains.target is None:
             of_target[:] = False

@@ -61,9 +61,8 @@ class ObjectiveSettings(BaseEstimator):
     reduce : bool, default=True
         Whether to optimise in the span of the rows, where that pays. The result is the same.
     source_weights : "equal" or array-like of shape (n_sources,), default=None
-        Weights of several sources, or all alike. None: they are found without target labels, by
-        how far a rule of each source alone agrees about the target with that of all, see
-        :func:`~ilspace.ils.source_agreement`.
+        Weights of several sources in the rule, or all alike; the space is learned with their fourth
+        roots. None: they are found without target labels, see :func:`~ilspace.ils.source_evidence`.
 
     See Also
     --------

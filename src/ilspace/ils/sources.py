@@ -2,34 +2,55 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
+from ilspace._typing import Array
 from ilspace.backend import as_generator
-from ilspace.domains import Domain, Domains
+from ilspace.domains import Domain, Domains, take_rows
 from ilspace.ils.plain import plain_map
 from ilspace.ils.rounds import LANDMARKS, TRAINING_ROWS, TrainingRows
 from ilspace.rules.ridge import laplacian_ridge
-from ilspace.rules.self_training import selective_ridge
+from ilspace.rules.self_training import ranks, selective_ridge
 
 CONTRAST = 2.0
 """Power of the odds of agreement. Chosen among 1, 2 and 3 on two draws of SURF and one of deep
 features of Office+Caltech10 that no table reports."""
 
+_FOLDS = 3
+"""Parts of a source that are predicted from the others."""
+
 _LEAST, _MOST = 0.02, 0.98
 """Bounds of an agreement: below, a source is as good as left out; above, chance decides."""
 
 
-def source_agreement(domains: Domains, random_state: Any = None) -> np.ndarray:
-    r"""How far each source alone agrees about the target with all sources together.
+class SourceEvidence(NamedTuple):
+    r"""What is known of several sources without target labels.
 
-    A self-training rule in the plain space learns from all sources and predicts the target rows.
-    The same rule, trained on the labels of one source alone, predicts them too; Cohen's
-    :math:`\kappa` compares the two, which is 0 for an agreement by chance. A source that is unlike
-    the target, or whose labels are wrong, agrees little. Labelled target rows are held out from
-    the single sources.
+    Attributes
+    ----------
+    reliability : ndarray of shape (n_sources,)
+        Cohen's :math:`\kappa` of the labels of a source and of what a rule predicts that was
+        trained on other rows of that source: 0 for labels that are drawn at random.
+    agreement : ndarray of shape (n_sources,)
+        Cohen's :math:`\kappa` of what a rule of the source alone and a rule of all sources predict
+        for the target rows: low for a source that is unlike the target. Of a source that lacks
+        classes, for the rows of those that it has; of one with a single class nothing is known, so
+        that it gets the median of the others.
+    """
+
+    reliability: np.ndarray
+    agreement: np.ndarray
+
+
+def source_evidence(domains: Domains, random_state: Any = None) -> SourceEvidence:
+    """Find out how far several sources can be relied on, without target labels.
+
+    All rules are kernel ridge regressions in the plain space, where nothing is learned from labels.
+    That of all sources, which weighs each by its reliability, trains itself. Target labels, where
+    some are known, are hidden from the rules of single sources.
 
     Parameters
     ----------
@@ -40,24 +61,62 @@ def source_agreement(domains: Domains, random_state: Any = None) -> np.ndarray:
 
     Returns
     -------
-    ndarray of shape (n_sources,)
-        At most 1.
+    SourceEvidence
+        Reliability and agreement of each source.
     """
     rng, n_classes = as_generator(random_state), len(domains.classes)
     domains = _in_memory(domains, rng)
     rows, prior = TrainingRows(domains, rng), {"class_prior": domains.class_prior}
-    ridge = laplacian_ridge(rows.side_by_side(plain_map(domains)), LANDMARKS, rng)
-    together = selective_ridge(ridge, rows.codes, rows.weights, n_classes, **prior).codes
+    placed = rows.side_by_side(plain_map(domains))
     owners = np.repeat(np.arange(len(rows.samples)), [len(each) for each in rows.samples])
-    of_target = owners == len(domains.sources)
+    own = [np.flatnonzero(owners == i) for i in range(len(domains.sources))]
+    held_out = [
+        _held_out_agreement(take_rows(placed, each), rows.codes[each], n_classes, rng)
+        for each in own
+    ]
+    reliability = _known(np.array(held_out))
+    trusted = np.maximum(reliability, _LEAST) / max(np.max(reliability), _LEAST)
+    weights = rows.weights * np.append(trusted, 1.0)[owners]
+    ridge = laplacian_ridge(placed, LANDMARKS, rng)
+    together = selective_ridge(ridge, rows.codes, weights, n_classes, **prior).codes
 
-    def kappa(position: int) -> float:
+    def agreement(position: int) -> float:
         known = np.where(owners == position, rows.codes, -1)
         alone = selective_ridge(ridge, known, rows.weights, n_classes, **prior, n_steps=0).codes
-        both = alone[of_target], together[of_target]
-        return float(cohen_kappa_score(*both, labels=np.arange(n_classes)))
+        # of classes that a source has not got it cannot say anything
+        asked = (owners == len(own)) & np.isin(together, rows.codes[own[position]])
+        return _kappa(alone[asked], together[asked], n_classes)
 
-    return np.nan_to_num([kappa(position) for position in range(len(domains.sources))])
+    return SourceEvidence(reliability, _known(np.array([agreement(i) for i in range(len(own))])))
+
+
+def _held_out_agreement(
+    rows: Array, codes: np.ndarray, n_classes: int, rng: np.random.Generator
+) -> float:
+    """Agreement of labels with what is predicted for each third of the rows from the others."""
+    ridge = laplacian_ridge(rows, LANDMARKS, rng)
+    fold = ranks(np.zeros(len(codes)), codes) % _FOLDS
+    found = codes.copy()
+    for number in range(_FOLDS):
+        hidden = fold == number
+        if hidden.any() and not hidden.all():
+            left, weights = np.where(hidden, -1, codes), np.ones(len(codes))
+            predicted = selective_ridge(ridge, left, weights, n_classes, n_steps=0).codes
+            found[hidden] = predicted[hidden]
+    return _kappa(found, codes, n_classes)
+
+
+def _kappa(found: np.ndarray, wanted: np.ndarray, n_classes: int) -> float:
+    """Cohen's kappa; NaN where fewer than two classes are wanted."""
+    if len(np.unique(wanted)) < 2:
+        return np.nan
+    return float(cohen_kappa_score(found, wanted, labels=np.arange(n_classes)))
+
+
+def _known(values: np.ndarray) -> np.ndarray:
+    """Values with the median of the known ones in place of NaN; 0 where none is known."""
+    known = values[~np.isnan(values)]
+    return np.where(np.isnan(values), np.median(known) if len(known) else 0.0, values)
 
 
 def weights_of_agreement(agreement: np.ndarray) -> np.ndarray:
@@ -68,7 +127,7 @@ def weights_of_agreement(agreement: np.ndarray) -> np.ndarray:
     Parameters
     ----------
     agreement : ndarray of shape (n_sources,)
-        From :func:`source_agreement`.
+        From :func:`source_evidence`.
 
     Returns
     -------

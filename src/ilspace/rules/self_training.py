@@ -66,15 +66,28 @@ def surest(margins: np.ndarray, codes: np.ndarray, share: float) -> np.ndarray:
     """
     # rounding must not turn a share of 1/3 of 9 rows into 4
     n_chosen = np.ceil(share * np.bincount(codes)[codes] * (1 - 1e-12))
-    return np.flatnonzero(_ranks(margins, codes) < n_chosen)
+    return np.flatnonzero(ranks(margins, codes) < n_chosen)
 
 
-def _ranks(margins: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    """Rank of each row in its class, from 0 for the surest."""
+def ranks(margins: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Rank of each row in its class, from 0 for the surest.
+
+    Parameters
+    ----------
+    margins : ndarray of shape (n,)
+        How sure each row is; equal ones keep their order.
+    codes : ndarray of int, shape (n,)
+        Their classes.
+
+    Returns
+    -------
+    ndarray of int, shape (n,)
+        The ranks.
+    """
     order, counts = np.lexsort((-margins, codes)), np.bincount(codes)
-    ranks = np.empty(len(codes), dtype=np.int64)
-    ranks[order] = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
-    return ranks
+    found = np.empty(len(codes), dtype=np.int64)
+    found[order] = np.arange(len(codes)) - np.repeat(np.cumsum(counts) - counts, counts)
+    return found
 
 
 def empties_a_class(before: np.ndarray, after: np.ndarray, n_classes: int) -> bool:
@@ -243,8 +256,8 @@ def held_out_inverse_temperature(
     """
     known = np.flatnonzero(codes >= 0)
     sure = np.zeros(len(codes)) if margins is None else margins
-    ranks = _ranks(sure[known], codes[known])
-    hidden = known[ranks % _HIDDEN == _HIDDEN - 1]  # none of a class that has one or two
+    places = ranks(sure[known], codes[known])
+    hidden = known[places % _HIDDEN == _HIDDEN - 1]  # none of a class that has one or two
     if len(hidden) == 0:
         return _INVERSE_TEMPERATURE
     left, weights = codes.copy(), weights.copy()

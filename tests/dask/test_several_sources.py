@@ -1,0 +1,64 @@
+"""Several sources in Dask collections give what they give in memory."""
+
+import numpy as np
+import pytest
+from shifted import shifted
+
+from ilspace import ILSClassifier, ObjectiveSettings
+
+da = pytest.importorskip("dask.array")
+dask = pytest.importorskip("dask")
+
+DATA = shifted(n=60)
+XT = DATA.Xt
+ROWS = [DATA.X[:24], DATA.X[24:42] + 1, DATA.X[42:] - 2]
+LABELS = [DATA.y[:24], DATA.y[24:42], DATA.y[42:]]
+NAMES = ["shop", "studio", "street"]
+
+
+@pytest.fixture(autouse=True)
+def one_thread():
+    with dask.config.set(scheduler="synchronous"):
+        yield
+
+
+def in_blocks(rows):
+    return da.from_array(rows, chunks=(7, *rows.shape[1:]))
+
+
+@pytest.mark.parametrize("weights", [None, "equal", [1.0, 2.0, 5.0]])
+@pytest.mark.parametrize("classifier", ["nearest", "linear"])
+def test_they_give_what_they_give_in_memory(weights, classifier):
+    def fitted(rows, labels, target):
+        objective = ObjectiveSettings(source_weights=weights)
+        model = ILSClassifier(3, classifier=classifier, self_training=0, objective=objective)
+        return model.fit(rows, labels, target, source_names=NAMES)
+
+    expected = fitted(ROWS, LABELS, XT)
+    blocks = [in_blocks(each) for each in ROWS]
+    labels = [in_blocks(LABELS[0]), LABELS[1], in_blocks(LABELS[2])]
+    found = fitted([*blocks[:2], ROWS[2]], labels, in_blocks(XT))  # one of them in memory
+    np.testing.assert_allclose(found.source_weights_, expected.source_weights_, rtol=1e-9)
+    np.testing.assert_allclose(found.predict_proba(XT), expected.predict_proba(XT), atol=1e-8)
+    wanted = expected.transform(ROWS[1], "studio")
+    np.testing.assert_allclose(found.transform(blocks[1], "studio").compute(), wanted, atol=1e-8)
+    lazy = found.transform(blocks[1], sample_domain=2)
+    np.testing.assert_allclose(lazy.compute(), wanted, atol=1e-8)
+    assert found.source_names_ == tuple(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "options", "message"),
+    [
+        (([in_blocks(each) for each in ROWS], LABELS), {}, "compared with a target"),
+        (([in_blocks(each) for each in ROWS], LABELS[:2], XT), {}, "as many label arrays"),
+        (([in_blocks(ROWS[0]), ROWS[1]], LABELS[1:], XT), {}, "y.0. must have one entry per row"),
+        (([in_blocks(ROWS[0]), ROWS[1]], LABELS[:2], XT), {"source_names": "ab"}, "one string per"),
+        (([in_blocks(ROWS[0]), ROWS[1][:, :4]], LABELS[:2], XT), {}, "no correspondence"),
+        (([in_blocks(ROWS[0]) / 0, ROWS[1]], LABELS[:2], XT), {}, "X.0. must be finite"),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:divide by zero")
+def test_what_is_refused(arguments, options, message):
+    with pytest.raises(ValueError, match=message):
+        ILSClassifier(3).fit(*arguments, **options)
