@@ -8,6 +8,7 @@ EXAMPLES = (
     "first_adaptation",
     "few_target_labels",
     "different_widths",
+    "several_sources",
     "latent_space",
     "compare_methods",
     "when_not_to_adapt",

@@ -10,7 +10,7 @@ from ilspace.ils.map import ILSMap
 from ilspace.ils.online import OnlineState, update_ils
 from ilspace.ils.problem import ILSProblem, make_problem
 from ilspace.ils.settings import ObjectiveSettings
-from ilspace.ils.sources import source_evidence, weights_of_agreement
+from ilspace.ils.sources import SourceEvidence, source_evidence, weights_of_agreement
 
 __all__ = [
     "INITS",
@@ -18,6 +18,7 @@ __all__ = [
     "ILSProblem",
     "ObjectiveSettings",
     "OnlineState",
+    "SourceEvidence",
     "fit_ils",
     "make_problem",
     "source_evidence",
