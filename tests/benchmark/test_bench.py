@@ -434,3 +434,24 @@ def test_a_failure_is_recorded_without_folders(monkeypatch):
     assert record["error"].startswith("ZeroDivisionError")
     assert record["places"][0].startswith("cells.py:")
     assert not any("/" in each or "\\" in each for each in record["places"])
+
+
+def test_a_trial_of_several_sources_has_the_rows_of_each_transfer(ilspace_data):
+    cell = next(iter(load_plan("several-sources").narrowed(transfers=["d"]).cells()))
+    (X, y, Xt, yt), _ = cells.load_trial(cell)
+    assert (cell.source, cell.target, yt) == ("A+W+C", "D", None)
+    for name, rows, labels in zip("AWC", X, y, strict=True):
+        (own, own_labels, target, _), _ = cells.load_trial(replace(cell, source=name))
+        np.testing.assert_array_equal(rows, own)
+        np.testing.assert_array_equal(labels, own_labels)
+        np.testing.assert_array_equal(Xt, target)
+    with pytest.raises(PlanError, match="no domain 'X'"):
+        cells.load_trial(replace(cell, source="A+X"))
+
+
+def test_an_estimator_within_an_estimator_has_the_seed_of_its_cell():
+    rows = {method.name: method for method in load_plan("several-sources").methods}
+    made = make_method(rows["pooled CORAL self-training"], 7)
+    assert repr(made.estimator) == "SelfTraining(adapter=CORAL(), random_state=7)"
+    described = describe_method(rows["pooled CORAL self-training"])
+    assert described["parameters"]["estimator"]["parameters"]["adapter"]["estimator"] == "CORAL"

@@ -23,6 +23,7 @@ KINDS = (
     "stochastic steps",
     "self-training",
     "class shares",
+    "several sources",
 )
 
 
@@ -943,5 +944,51 @@ MUTANTS = (
         "unexplained = max(distance - noise, 0.0)",
         "unexplained = distance",
         ("tests/rules/test_class_prior.py::test_a_small_sample_of_a_mixture_is_believed",),
+    ),
+    # -- several sources ---------------------------------------------------------------------------
+    Mutant(
+        "each-discrepancy-counts-in-full",
+        "several sources",
+        "objective/ils.py",
+        "weight = self.trade_off * self.domains[i].share",
+        "weight = self.trade_off",
+        ("tests/objective/test_against_naive.py::test_objective_of_several_sources",),
+    ),
+    Mutant(
+        "distances-averaged-without-weights",
+        "several sources",
+        "rules/neighbors.py",
+        "total = total + weight * xp.where(has, each, zero)",
+        "total = total + xp.where(has, each, zero) / len(distances)",
+        (
+            "tests/estimators/test_several_sources.py::test_the_distance_to_a_class_is_the_mean_over_the_sources",
+        ),
+    ),
+    Mutant(
+        "all-labels-are-relied-on",
+        "several sources",
+        "ils/sources.py",
+        "weights = rows.weights * np.append(trusted, 1.0)[owners]",
+        "weights = rows.weights",
+        (
+            "tests/ils/test_sources.py::test_shuffled_labels_next_to_the_target_are_not_believed",
+            "tests/ils/test_sources.py::test_of_two_sources_the_one_with_labels_is_believed",
+        ),
+    ),
+    Mutant(
+        "rows-of-the-rule-stay-equal",
+        "several sources",
+        "ils/rounds.py",
+        "factor * _own_weights(domain)[sample]",
+        "_own_weights(domain)[sample]",
+        ("tests/ils/test_sources.py::test_weights_of_sources_become_weights_of_rows",),
+    ),
+    Mutant(
+        "space-weighed-like-the-rule",
+        "several sources",
+        "domains/domains.py",
+        "SPACE_POWER = 0.25",
+        "SPACE_POWER = 1.0",
+        ("tests/ils/test_sources.py::test_weights_of_sources_become_weights_of_rows",),
     ),
 )

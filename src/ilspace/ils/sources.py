@@ -16,8 +16,8 @@ from ilspace.rules.ridge import laplacian_ridge
 from ilspace.rules.self_training import ranks, selective_ridge
 
 CONTRAST = 1.5
-"""Power of the odds of agreement. Chosen among 1, 1.5 and 2 by target accuracy on three draws of SURF
-and two of deep features of Office+Caltech10 that no table reports."""
+"""Power of the odds of agreement. Chosen among 1, 1.5 and 2 by target accuracy on three draws of
+SURF and two of deep features of Office+Caltech10 that no table reports."""
 
 _FOLDS = 3
 """Parts of a source that are predicted from the others."""
