@@ -2,8 +2,8 @@
 Several sources, one of them bad
 ================================
 
-Three labelled collections of digits, each disturbed in its own way, and a fourth without labels. Each
-source gets a projection of its own, and a weight that needs no target label.
+Three labelled collections of digits, each disturbed in its own way, and a fourth without labels.
+Each source gets a projection of its own, and a weight that needs no target label.
 """
 
 # %%

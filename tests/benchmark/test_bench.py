@@ -18,7 +18,7 @@ from typer.testing import CliRunner
 from ilspace.benchmark import cells
 from ilspace.benchmark.cells import run_cell
 from ilspace.benchmark.formats import FORMATS
-from ilspace.benchmark.methods import make_method
+from ilspace.benchmark.methods import describe_method, make_method
 from ilspace.benchmark.plans import PlanError, cell_key, experiment_names, load_plan, parse_plan
 from ilspace.benchmark.runner import run_cells
 from ilspace.benchmark.store import Store

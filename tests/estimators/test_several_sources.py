@@ -1,5 +1,7 @@
 """Several sources: how they are given, named, weighed and saved."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -52,7 +54,8 @@ def test_numbers_in_any_order_are_a_list_in_the_order_of_the_numbers(seed, numbe
         rows = {tuple(row) + (code,) for row, code in zip(source.X, source.codes, strict=True)}
         wanted = zip(ROWS[position], LABELS[position], strict=True)
         assert rows == {tuple(row) + (code,) for row, code in wanted}
-    assert {tuple(row) for row in kept.target.X} == {tuple(row) for row in XT}
+    target: Any = kept.target
+    assert {tuple(row) for row in target.X} == {tuple(row) for row in XT}
 
 
 @pytest.mark.parametrize("rule", RULES)

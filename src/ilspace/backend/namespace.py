@@ -166,7 +166,7 @@ def holds_dask(*given: object) -> bool:
     return any(is_dask(each) for rows in given for each in _items(rows))
 
 
-def _items(rows: object) -> list[object]:
+def _items(rows: Any) -> list[Any]:
     """The sources of a list of sources; of anything else the thing itself."""
     # the first item of a list of rows is no collection, so that the rows need not be looked at
     is_list = isinstance(rows, list | tuple) and len(rows) > 0 and hasattr(rows[0], "ndim")

@@ -368,7 +368,7 @@ def check_dask_domains(
     if Xt is None and yt is not None:
         raise ValueError("yt labels the rows of Xt, but Xt is None: pass both, or neither.")
     check_target(n_sources, has_target=Xt is not None)
-    described = {"source_names": check_names(source_names, n_sources)}
+    described: dict[str, Any] = {"source_names": check_names(source_names, n_sources)}
     given = dict(zip(called, sources.rows, strict=True)) | ({} if Xt is None else {"Xt": Xt})
     names = [_get_feature_names(_header(each)) for each in given.values()]
     arrays = {name: _checked_array(each, name) for name, each in given.items()}

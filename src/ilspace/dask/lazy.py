@@ -11,8 +11,7 @@ import numpy as np
 from ilspace._typing import Array
 from ilspace.backend import to_numpy
 from ilspace.dask.rows import float_columns
-from ilspace.domains import domain_positions
-from ilspace.domains.checks import domain_numbers
+from ilspace.domains import domain_numbers, domain_positions
 
 Work = Callable[..., Array]
 """Takes a model, checked rows, and the index of their domain; returns one row per row."""

@@ -1,9 +1,16 @@
 """Checked input: rows, labels and weights of all domains, in one frozen record."""
 
-from ilspace.domains.checks import check_domain, check_domains, source_mask, split_domains
+from ilspace.domains.checks import check_domains
 from ilspace.domains.class_prior import check_class_prior
 from ilspace.domains.domains import Domain, Domains, take_rows
-from ilspace.domains.several import domain_position, domain_positions
+from ilspace.domains.mixed import (
+    check_domain,
+    domain_numbers,
+    domain_position,
+    domain_positions,
+    source_mask,
+    split_domains,
+)
 
 __all__ = [
     "Domain",
@@ -11,6 +18,7 @@ __all__ = [
     "check_class_prior",
     "check_domain",
     "check_domains",
+    "domain_numbers",
     "domain_position",
     "domain_positions",
     "source_mask",

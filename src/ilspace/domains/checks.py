@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -11,7 +12,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, _get_feature_names
 
 from ilspace._typing import Array
-from ilspace.backend import array_namespace, is_foreign, on_host, refuse_dask
+from ilspace.backend import array_namespace, is_foreign, refuse_dask
 from ilspace.domains.domains import Domain, Domains, take_rows
 from ilspace.domains.labels import (
     class_names,
@@ -20,6 +21,7 @@ from ilspace.domains.labels import (
     encode_target,
     natural_labels,
 )
+from ilspace.domains.mixed import domain_numbers, numbered_sources, split_domains
 from ilspace.domains.several import (
     Sources,
     check_names,
@@ -27,7 +29,6 @@ from ilspace.domains.several import (
     joined_labels,
     joined_weights,
     listed_sources,
-    numbered_sources,
 )
 
 FLOATS = (np.float64, np.float32)
@@ -119,7 +120,7 @@ def check_domains(
         codes = codes_among(found, y, "classes must hold all labels of y", "add them there")
     sizes = [each.shape[0] for each in rows]
     ends, n_target = np.cumsum(sizes), 0
-    described = {"source_names": names, "source_numbers": sources.numbers}
+    described: dict[str, Any] = {"source_names": names, "source_numbers": sources.numbers}
     if Xt is None and yt is not None:
         raise ValueError("yt labels the rows of Xt, but Xt is None: pass both, or neither.")
     check_target(n_sources, has_target=Xt is not None)
@@ -339,126 +340,6 @@ def _check_classes(sources: tuple[Domain, ...]) -> tuple[Domain, ...]:
             "sample_weight leaves one class: give rows of another class a weight."
         )
     return sources
-
-
-# -- rows of both domains at once ----------------------------------------------------------------
-
-
-def check_domain(domain: object) -> None:
-    """Refuse a domain other than "source" and "target".
-
-    Parameters
-    ----------
-    domain : object
-        The value to check.
-    """
-    if domain not in ("source", "target"):
-        raise ValueError(f'domain must be "source" or "target", but is {domain!r}.')
-
-
-def domain_numbers(sample_domain, X) -> np.ndarray:
-    """Number of the domain of each row.
-
-    Parameters
-    ----------
-    sample_domain : array-like of shape (n,) or number
-        Positive for source rows, negative for target rows; one number stands for all rows.
-    X : array-like or sparse matrix of shape (n, ...)
-        The rows.
-
-    Returns
-    -------
-    ndarray of shape (n,)
-        The numbers, none of them 0.
-    """
-    domains = np.asarray(on_host(sample_domain))
-    if domains.ndim == 0:
-        domains = np.full(np.shape(X)[0], domains)
-    check_consistent_length(X, domains)
-    if domains.ndim > 1:
-        raise ValueError(
-            f"sample_domain must be 1-d, one entry per row, but has shape {domains.shape}."
-        )
-    if domains.dtype.kind not in "iuf" or not ((domains > 0) | (domains < 0)).all():
-        held = np.unique(domains).tolist() if domains.dtype != object else domains.tolist()
-        held = list({repr(each): each for each in held}.values())  # objects may have no order
-        raise ValueError(
-            "sample_domain must hold positive numbers for source rows and negative ones for "
-            f"target rows, but holds {held[:5]}: give each row a number."
-        )
-    return domains
-
-
-def source_mask(sample_domain, X) -> np.ndarray:
-    """Find the rows that belong to a source.
-
-    Parameters
-    ----------
-    sample_domain : array-like of shape (n,) or number
-        Positive for source rows, negative for target rows; one number stands for all rows.
-    X : array-like or sparse matrix of shape (n, ...)
-        The rows.
-
-    Returns
-    -------
-    ndarray of bool, shape (n,)
-        True for source rows.
-    """
-    return domain_numbers(sample_domain, X) > 0
-
-
-def split_domains(X, y, Xt, yt, sample_domain, sample_weight):
-    """Split rows of both domains.
-
-    Parameters
-    ----------
-    X, y : array-like
-        Rows of both domains, and their labels.
-    Xt, yt : None
-        Otherwise refused, since the target would be given twice.
-    sample_domain : array-like of shape (n,) or number
-        Positive for source rows, negative for target rows.
-    sample_weight : ndarray or None
-        Weights of the rows.
-
-    Returns
-    -------
-    X, y, Xt, yt : array-like
-        Rows and labels of the source, then of the target; None where there is no target row.
-    sample_weight : ndarray or None
-        Weights of the source rows, then of the target rows.
-    """
-    if Xt is not None or yt is not None:
-        raise ValueError(
-            "Give the target either as Xt (and yt) or as rows of X with a negative "
-            "sample_domain, but not both."
-        )
-    if sparse.issparse(X):
-        X = X.tocsr()
-    is_source = source_mask(sample_domain, X)
-    check_consistent_length(X, y)
-    source, target = np.flatnonzero(is_source), np.flatnonzero(~is_source)
-    if len(source) == 0:
-        raise ValueError(
-            "Some rows must belong to the source, but sample_domain has no positive entry."
-        )
-    y = on_host(y)
-    if sample_weight is not None and sample_weight.ndim > 0:
-        if len(sample_weight) != len(is_source):
-            raise ValueError(
-                f"sample_weight must have one entry per row of X ({len(is_source)}) if "
-                f"sample_domain is given, but has {len(sample_weight)}."
-            )
-        sample_weight = sample_weight[np.concatenate([source, target])]
-    if len(target) == 0:
-        return X, y, None, None, sample_weight
-    return (
-        take_rows(X, source),
-        take_rows(y, source),
-        take_rows(X, target),
-        take_rows(y, target),
-        sample_weight,
-    )
 
 
 # -- single checks -------------------------------------------------------------------------------

@@ -1,17 +1,13 @@
-"""Several sources: the forms in which they are given, their names and their numbers."""
+"""Several sources in a list, their labels, names and weights."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from numbers import Real
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy import sparse
-from sklearn.utils import check_consistent_length
 
 from ilspace.backend import on_host
-from ilspace.domains.domains import take_rows
 
 RESERVED = ("source", "target", "unseen")
 """What a source may not be called, since `domain` has a meaning for it."""
@@ -90,33 +86,6 @@ def listed_sources(X: Sequence[Any], y: Any) -> Sources:
     return Sources(list(X), list(y))
 
 
-def numbered_sources(X: Any, y: Any, numbers: np.ndarray) -> tuple[Sources, np.ndarray]:
-    """Split rows by the number of their source.
-
-    Parameters
-    ----------
-    X : array-like or sparse matrix of shape (n, d)
-        Source rows.
-    y : array-like of shape (n,)
-        Their labels.
-    numbers : ndarray of shape (n,)
-        Positive number of the source of each row.
-
-    Returns
-    -------
-    sources : Sources
-        In the order of the numbers.
-    order : ndarray of int, shape (n,)
-        Rows of `X` in the order of the sources.
-    """
-    check_consistent_length(X, y)
-    X, y = X.tocsr() if sparse.issparse(X) else X, on_host(y)
-    found = np.unique(numbers)
-    members = [np.flatnonzero(numbers == each) for each in found]
-    rows, labels = ([take_rows(each, these) for these in members] for each in (X, y))
-    return Sources(rows, labels, tuple(map(float, found))), np.concatenate(members)
-
-
 def check_names(names: Any, n_sources: int) -> tuple[str, ...] | None:
     """Check the names of the sources.
 
@@ -193,66 +162,3 @@ def joined_labels(labels: Sequence[np.ndarray]) -> np.ndarray:
             f"y[{are_strings.index(False)}] numbers: convert them to one type."
         )
     return np.concatenate(labels)
-
-
-def domain_position(domain: Any, names: Sequence[str], numbers: Sequence[float]) -> int:
-    """Index of a domain that is named or numbered.
-
-    Parameters
-    ----------
-    domain : str or number
-        ``"target"``; ``"source"`` for the first source; a source's name or number; or a negative
-        number for the target.
-    names : sequence of str
-        Names of the sources.
-    numbers : sequence of float
-        Numbers of the sources.
-
-    Returns
-    -------
-    int
-        From 0 for a source, -1 for the target.
-    """
-    if isinstance(domain, str):
-        if domain in ("source", "target"):
-            return 0 if domain == "source" else -1
-        if domain in names:
-            return list(names).index(domain)
-    elif isinstance(domain, Real) and not isinstance(domain, bool):
-        if domain < 0:
-            return -1
-        if domain in numbers:
-            return list(numbers).index(domain)
-    several = ""
-    if len(names) > 1:
-        listed = ", ".join(
-            f'"{name}" or {number:g}' for name, number in zip(names, numbers, strict=True)
-        )
-        several = f", or one of the sources {listed}"
-    raise ValueError(f'domain must be "source" or "target"{several}, but is {domain!r}.')
-
-
-def domain_positions(domains: np.ndarray, numbers: Sequence[float]) -> np.ndarray:
-    """Index of the domain of each row.
-
-    Parameters
-    ----------
-    domains : ndarray of shape (n,)
-        Positive numbers of sources, negative ones for the target.
-    numbers : sequence of float
-        Numbers of the sources at fit. Of one source any positive number will do.
-
-    Returns
-    -------
-    ndarray of int, shape (n,)
-        From 0 for a source, -1 for the target.
-    """
-    if len(numbers) == 1:
-        return np.where(domains > 0, 0, -1)
-    unknown = np.setdiff1d(domains[domains > 0], numbers)
-    if len(unknown):
-        raise ValueError(
-            "sample_domain may number only sources that were given to fit "
-            f"({', '.join(f'{each:g}' for each in numbers)}), but has {unknown[0]:g}."
-        )
-    return np.where(domains > 0, np.searchsorted(numbers, domains), -1)

@@ -15,8 +15,14 @@ from sklearn.utils.validation import _get_feature_names, check_is_fitted, valida
 from ilspace._typing import Array
 from ilspace.backend import array_namespace, holds_dask, is_dask, is_foreign, refuse_dask
 from ilspace.dask import by_blocks, check_dask_domains
-from ilspace.domains import Domains, check_domains, domain_position, domain_positions
-from ilspace.domains.checks import FLOATS, check_foreign, check_magnitude, domain_numbers
+from ilspace.domains import (
+    Domains,
+    check_domains,
+    domain_numbers,
+    domain_position,
+    domain_positions,
+)
+from ilspace.domains.checks import FLOATS, check_foreign, check_magnitude
 from ilspace.domains.labels import natural_labels
 
 Position = int | np.ndarray
@@ -92,7 +98,7 @@ class DomainAdapter(BaseEstimator):
     # -- after fit -------------------------------------------------------------------------------
 
     def _check_rows(
-        self, X, domain: str, sample_domain=None, *, named: bool = True
+        self, X, domain: str | float, sample_domain=None, *, named: bool = True
     ) -> tuple[Any, Position]:
         """Check rows given after fit; the rows, and the position of their domain.
 
@@ -104,14 +110,14 @@ class DomainAdapter(BaseEstimator):
         self._refuse_dask(X=X)
         if sample_domain is not None:
             numbers = domain_numbers(sample_domain, X)
-            position = domain_positions(numbers, self._source_numbers)
-            first = int(np.min(position)) if len(position) else -1
-            if first < np.max(position, initial=-1) and not self._shares_features:
+            own = domain_positions(numbers, self._source_numbers)
+            first = int(np.min(own)) if len(own) else -1
+            position = own if (own >= 0).any() else -1
+            if first < np.max(own, initial=-1) and not self._shares_features:
                 raise ValueError(
                     "Rows of both domains can be given at once only where the domains have the "
                     "same features: call once for each domain."
                 )
-            position = position if (position >= 0).any() else -1
         # a domain that was given without names, or with others, is not to be held to the source's
         alike = self._shares_features and (
             hasattr(self, "feature_names_in_") == hasattr(self, "target_feature_names_in_")
@@ -136,7 +142,7 @@ class DomainAdapter(BaseEstimator):
         self,
         work: Callable[..., Any],
         X,
-        domain: str,
+        domain: str | float,
         sample_domain,
         *,
         width: int | None,
@@ -213,15 +219,15 @@ class DomainClassifier(ClassifierMixin, DomainAdapter):
         """Position in `classes_` of the class of each row."""
         raise NotImplementedError
 
-    def predict(self, X, domain="target", *, sample_domain=None, allow_source=False):
+    def predict(self, X, domain: str | float = "target", *, sample_domain=None, allow_source=False):
         """Class of each row.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Rows of one domain, seen at fit or not.
-        domain : {"target", "source"}, default="target"
-            Which one.
+        domain : {"target", "source"}, str or number, default="target"
+            Which one; of several sources ``"source"`` is the first, others have names and numbers.
         sample_domain : array-like of shape (n,), optional
             Positive for source rows, negative for target rows.
         allow_source : bool, default=False
@@ -237,7 +243,14 @@ class DomainClassifier(ClassifierMixin, DomainAdapter):
         return self._on_rows(_labels_of, X, domain, sample_domain, width=None, dtype=dtype)
 
     def score(
-        self, X, y, sample_weight=None, *, domain="target", sample_domain=None, allow_source=False
+        self,
+        X,
+        y,
+        sample_weight=None,
+        *,
+        domain: str | float = "target",
+        sample_domain=None,
+        allow_source=False,
     ):
         """Share of rows that are given their true class.
 
@@ -249,8 +262,8 @@ class DomainClassifier(ClassifierMixin, DomainAdapter):
             Their true labels.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows.
-        domain : {"target", "source"}, default="target"
-            Which one.
+        domain : {"target", "source"}, str or number, default="target"
+            Which one; of several sources ``"source"`` is the first, others have names and numbers.
         sample_domain : array-like of shape (n,), optional
             Positive for source rows, negative for target rows.
         allow_source : bool, default=False
@@ -271,7 +284,7 @@ def _labels_of(model: DomainClassifier, X, position: Position) -> np.ndarray:
     return model.classes_[model._predict_codes(X, position)]
 
 
-def latent_distance(model: Any, pairs, domain: str) -> Array:
+def latent_distance(model: Any, pairs, domain: str | float) -> Array:
     """Distance between the two rows of each pair in the latent space of a fitted model.
 
     Parameters
@@ -280,7 +293,7 @@ def latent_distance(model: Any, pairs, domain: str) -> Array:
         One that sends rows to a latent space.
     pairs : array-like of shape (n_pairs, 2, n_features)
         Pairs of rows of one domain.
-    domain : {"target", "source"}
+    domain : str or number
         Which one.
 
     Returns

@@ -274,7 +274,9 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
     # -- after fit -------------------------------------------------------------------------------
 
     @available_if(_is_nearest)
-    def class_distances(self, X, domain="target", *, sample_domain=None, allow_source=False):
+    def class_distances(
+        self, X, domain: str | float = "target", *, sample_domain=None, allow_source=False
+    ):
         """Squared distance of each row to each class, in the latent space.
 
         Of the rule ``"nearest"``.
@@ -283,8 +285,8 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Rows of one domain, seen at fit or not.
-        domain : {"target", "source"}, default="target"
-            Which one.
+        domain : {"target", "source"}, str or number, default="target"
+            Which one; of several sources ``"source"`` is the first, others have names and numbers.
         sample_domain : array-like of shape (n,), optional
             Positive for source rows, negative for target rows.
         allow_source : bool, default=False
@@ -302,7 +304,9 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         return self._on_rows(_distances_of, X, domain, sample_domain, width=width)
 
     @available_if(_has_probabilities)
-    def predict_proba(self, X, domain="target", *, sample_domain=None, allow_source=False):
+    def predict_proba(
+        self, X, domain: str | float = "target", *, sample_domain=None, allow_source=False
+    ):
         r"""Probabilities of the classes.
 
         Of the rule ``"ridge"``: the softmax of its scores, scaled to the least log-loss on rows
@@ -316,8 +320,8 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Rows of one domain, seen at fit or not.
-        domain : {"target", "source"}, default="target"
-            Which one.
+        domain : {"target", "source"}, str or number, default="target"
+            Which one; of several sources ``"source"`` is the first, others have names and numbers.
         sample_domain : array-like of shape (n,), optional
             Positive for source rows, negative for target rows.
         allow_source : bool, default=False
@@ -334,7 +338,7 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         return self._on_rows(_probabilities_of, X, domain, sample_domain, width=width)
 
     @available_if(_is_nearest)
-    def nearest(self, X, domain="target"):
+    def nearest(self, X, domain: str | float = "target"):
         """Class of each row, how sure that is, and how far the nearest labelled row is.
 
         Of the rule ``"nearest"``.
@@ -343,8 +347,8 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Rows of one domain, seen at fit or not.
-        domain : {"target", "source"}, default="target"
-            Which one.
+        domain : {"target", "source"}, str or number, default="target"
+            Which one; of several sources ``"source"`` is the first, others have names and numbers.
 
         Returns
         -------

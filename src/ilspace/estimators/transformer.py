@@ -437,7 +437,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
             Xt=Xt,
         )
         self._check_supported_in_pieces()
-        if is_list_of_sources(X):
+        if X is not None and is_list_of_sources(X):
             raise ValueError(
                 f"partial_fit learns from one source and a target, but X is a list of {len(X)} "
                 "sources: fit them at once, or pool the rows of a batch."
@@ -537,14 +537,16 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
 
     # -- after fit -------------------------------------------------------------------------------
 
-    def transform(self, X, domain="target", *, sample_domain=None, allow_source=False):
+    def transform(
+        self, X, domain: str | float = "target", *, sample_domain=None, allow_source=False
+    ):
         """Send rows to the latent space, where Euclidean distance is the learned one.
 
         Parameters
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Rows of one domain, seen at fit or not.
-        domain : {"target", "source"}, str or int, default="target"
+        domain : {"target", "source"}, str or number, default="target"
             Which one; of several sources ``"source"`` is the first, others have names and numbers.
         sample_domain : array-like of shape (n,), optional
             Positive for source rows, negative for target rows; each row then goes through the
@@ -590,13 +592,13 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
 
     # -- the learned metric, under the names that metric-learn gave them -------------------------
 
-    def get_mahalanobis_matrix(self, domain="target"):
+    def get_mahalanobis_matrix(self, domain: str | float = "target"):
         """Learned metric in the columns of one domain.
 
         Parameters
         ----------
-        domain : {"target", "source"}, default="target"
-            Which one.
+        domain : {"target", "source"}, str or number, default="target"
+            Which one; of several sources ``"source"`` is the first, others have names and numbers.
 
         Returns
         -------
@@ -608,15 +610,15 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         mapping = self.map_.maps[position]
         return mapping @ mapping.mT
 
-    def pair_distance(self, pairs, domain="target"):
+    def pair_distance(self, pairs, domain: str | float = "target"):
         """Learned distance between the two rows of each pair.
 
         Parameters
         ----------
         pairs : array-like of shape (n_pairs, 2, n_features)
             Pairs of rows of one domain.
-        domain : {"target", "source"}, default="target"
-            Which one.
+        domain : {"target", "source"}, str or number, default="target"
+            Which one; of several sources ``"source"`` is the first, others have names and numbers.
 
         Returns
         -------

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
 from ilspace._typing import Array
-from ilspace.backend import as_generator
+from ilspace.backend import as_generator, one_thread
 from ilspace.domains import Domain, Domains, take_rows
 from ilspace.ils.plain import plain_map
-from ilspace.ils.rounds import LANDMARKS, TRAINING_ROWS, TrainingRows
+from ilspace.ils.rounds import FEW_ROWS, LANDMARKS, TRAINING_ROWS, TrainingRows
 from ilspace.rules.ridge import laplacian_ridge
 from ilspace.rules.self_training import ranks, selective_ridge
 
@@ -64,9 +65,15 @@ def source_evidence(domains: Domains, random_state: Any = None) -> SourceEvidenc
     SourceEvidence
         Reliability and agreement of each source.
     """
-    rng, n_classes = as_generator(random_state), len(domains.classes)
+    rng = as_generator(random_state)
     domains = _in_memory(domains, rng)
-    rows, prior = TrainingRows(domains, rng), {"class_prior": domains.class_prior}
+    rows = TrainingRows(domains, rng)
+    with one_thread() if len(rows.codes) <= FEW_ROWS else nullcontext():
+        return _evidence(domains, rows, rng)
+
+
+def _evidence(domains: Domains, rows: TrainingRows, rng: np.random.Generator) -> SourceEvidence:
+    n_classes, prior = len(domains.classes), domains.class_prior
     placed = rows.side_by_side(plain_map(domains))
     owners = np.repeat(np.arange(len(rows.samples)), [len(each) for each in rows.samples])
     own = [np.flatnonzero(owners == i) for i in range(len(domains.sources))]
@@ -78,11 +85,13 @@ def source_evidence(domains: Domains, random_state: Any = None) -> SourceEvidenc
     trusted = np.maximum(reliability, _LEAST) / max(np.max(reliability), _LEAST)
     weights = rows.weights * np.append(trusted, 1.0)[owners]
     ridge = laplacian_ridge(placed, LANDMARKS, rng)
-    together = selective_ridge(ridge, rows.codes, weights, n_classes, **prior).codes
+    together = selective_ridge(ridge, rows.codes, weights, n_classes, class_prior=prior).codes
 
     def agreement(position: int) -> float:
         known = np.where(owners == position, rows.codes, -1)
-        alone = selective_ridge(ridge, known, rows.weights, n_classes, **prior, n_steps=0).codes
+        alone = selective_ridge(
+            ridge, known, rows.weights, n_classes, class_prior=prior, n_steps=0
+        ).codes
         # of classes that a source has not got it cannot say anything
         asked = (owners == len(own)) & np.isin(together, rows.codes[own[position]])
         return _kappa(alone[asked], together[asked], n_classes)
