@@ -194,7 +194,7 @@ def adapt_files(
                 fit_whole(model, tables, whole)
         tell.on_stage("judging")
         with as_table_errors():
-            diagnosis = diagnose(model, tables, on_step=tell.on_count)
+            diagnosis = diagnose(model, tables)
         if diagnosis.verdict.word in (Word.UNADAPTED, Word.NO_DIFFERENCE):
             model.recommended_ = UNADAPTED
         tell.on_stage("labelling")

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import binomtest
 
 from ilspace.tables.classifier import TableClassifier
 from ilspace.tables.errors import TableError
@@ -89,14 +88,10 @@ def summary_of(adaptation: Adaptation) -> dict[str, Any]:
 
 
 def _expected_accuracy(model: TableClassifier, verdict: Verdict) -> dict[str, Any]:
-    """What share of the labels to expect to be right: as measured, or as far as members agree."""
-    if verdict.scores:
-        scores = {name: verdict.scores[name] for name in verdict.expected if name in verdict.scores}
-        n_right = round(verdict.scores["adapted"] * verdict.n_labels)
-        low, high = binomtest(n_right, verdict.n_labels).proportion_ci(method="wilson")
-        return scores | {"low": float(low), "high": float(high), "reliable": True}
+    """What share of the labels to expect to be right."""
     low, high = model.agreement_.interval
-    return verdict.expected | {"low": low, "high": high, "reliable": not model.trust_.withheld}
+    reliable = bool(verdict.scores) or not model.trust_.withheld
+    return verdict.expected | {"low": low, "high": high, "reliable": reliable}
 
 
 def _class_frequencies(model: TableClassifier) -> dict[str, Any]:
@@ -118,16 +113,17 @@ def _members(adaptation: Adaptation) -> list[dict[str, Any]]:
     """What was asked, and how often each says what all say together."""
     model = adaptation.model
     said = model.member_probabilities(adaptation.target)
-    together = said.mean(axis=0).argmax(axis=1)
+    together = model.predict_proba(adaptation.target).argmax(axis=1)
     return [
         {
             "name": each.name,
             "about": METHODS[each.name].about if each.name in METHODS else each.name,
             "adapts": each.adapts,
+            "weight": float(weight),
             "agrees": float(np.mean(own.argmax(axis=1) == together)),
             "confidence": float(own.max(axis=1).mean()),
         }
-        for each, own in zip(model.members_, said, strict=True)
+        for each, own, weight in zip(model.members_, said, model.member_weights_, strict=True)
     ]
 
 
