@@ -11,6 +11,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Protocol
 
+from ilspace.benchmark.experiment_names import experiment_names
 from ilspace.benchmark.protocols import TRANSFERS
 
 FIXED = "paper"
@@ -363,12 +364,6 @@ class Plan:
             transfers=tuple(by_letters[each] for each in transfers) or self.transfers,
             preprocessing=tuple(blocks) or self.preprocessing,
         )
-
-
-def experiment_names() -> tuple[str, ...]:
-    """Names of the experiments that the package ships."""
-    folder = resources.files("ilspace.benchmark") / "experiments"
-    return tuple(sorted(each.name[:-5] for each in folder.iterdir() if each.name.endswith(".toml")))
 
 
 def load_plan(name: str) -> Plan:
