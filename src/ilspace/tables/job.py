@@ -17,7 +17,7 @@ from ilspace.tables.diagnosis import Diagnosis, diagnose
 from ilspace.tables.errors import TableError, as_table_errors
 from ilspace.tables.labels import LabelledTables, take_source_labels, take_target_labels
 from ilspace.tables.partitioned import PartitionedTable, fit_whole
-from ilspace.tables.prediction import new_rows, with_given
+from ilspace.tables.prediction import new_rows, threads_for_rows, with_given
 from ilspace.tables.reading import STANDARD_INPUT, read_table
 from ilspace.tables.verdict import Word
 
@@ -183,7 +183,8 @@ def adapt_files(
     model = TableClassifier(
         method, class_prior=class_prior, **columns, random_state=seed, callback=_following(tell)
     )
-    with warnings.catch_warnings(record=True) as caught:
+    n_rows = len(source_table) + len(target_table)
+    with threads_for_rows(n_rows), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         # a source in memory is sent to the workers of a cluster; Dask would have it otherwise
         warnings.filterwarnings("ignore", "Sending large graph", UserWarning)

@@ -22,7 +22,15 @@ from ilspace.tables.errors import TableError
 from ilspace.tables.job import Adaptation
 from ilspace.tables.members import METHODS
 from ilspace.tables.partitioned import label_partitions
-from ilspace.tables.prediction import MODEL, PREDICTIONS, REPORT, SUMMARY, csv_lines, doubt_shares
+from ilspace.tables.prediction import (
+    MODEL,
+    PREDICTIONS,
+    REPORT,
+    SUMMARY,
+    csv_lines,
+    doubt_shares,
+    threads_for_rows,
+)
 from ilspace.tables.report import report_page
 from ilspace.tables.verdict import Verdict
 
@@ -192,7 +200,9 @@ def write_outputs(
     dict
         The summary.
     """
-    summary = summary_of(adaptation)
+    with threads_for_rows(len(adaptation.source) + len(adaptation.target)):
+        summary = summary_of(adaptation)
+        page = report_page(adaptation, summary)
     model, whole, given = adaptation.model, adaptation.whole, adaptation.yt is not None
     with staged(folder, force=force) as draft:
         with open(draft / PREDICTIONS, "w", encoding="utf-8", newline="") as output:
@@ -202,7 +212,7 @@ def write_outputs(
                 label_partitions(model, whole, output=output, given=given, on_count=on_count)
         if can_be_saved(model):
             model.save(draft / MODEL)
-        (draft / REPORT).write_text(report_page(adaptation, summary), encoding="utf-8")
+        (draft / REPORT).write_text(page, encoding="utf-8")
         text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
         (draft / SUMMARY).write_text(text + "\n", encoding="utf-8")
     return summary

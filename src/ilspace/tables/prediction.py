@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from ilspace.backend import one_thread
 from ilspace.tables.binary_files import write_out
 from ilspace.tables.classifier import TableClassifier
 from ilspace.tables.errors import as_table_errors
@@ -19,6 +21,9 @@ PREDICTIONS = "predictions.csv"
 MODEL = "model.safetensors"
 REPORT = "report.html"
 SUMMARY = "summary.json"
+
+_FEW_ROWS = 6_000
+"""Up to so many rows one thread is faster than two."""
 
 
 class Counts(NamedTuple):
@@ -170,6 +175,22 @@ def doubt_shares(doubts: pd.Series) -> dict[str, float]:
     return {str(word): float(count / len(doubts)) for word, count in counts.items()}
 
 
+def threads_for_rows(n_rows: int) -> AbstractContextManager[None]:
+    """Limit what is done with tables to one thread where several would not pay.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of all tables together.
+
+    Returns
+    -------
+    context manager
+        One thread for few rows; else no limit.
+    """
+    return one_thread() if n_rows <= _FEW_ROWS else nullcontext()
+
+
 def label_file(
     model: TableClassifier,
     path: str | Path,
@@ -205,7 +226,7 @@ def label_file(
     as_written = (*model.plan_.ids, *model.target_encoder_.as_written)
     for block in read_chunks(path, string_columns=as_written, n_rows=n_rows):
         left_out = tuple(str(each) for each in block.columns if each not in known)
-        with as_table_errors():
+        with as_table_errors(), threads_for_rows(len(block)):
             labelled = model.label_rows(block)
         output.write(csv_lines(block, labelled, model.plan_.ids, first=done))
         done += len(block)
