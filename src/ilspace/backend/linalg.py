@@ -312,8 +312,8 @@ def one_thread() -> Iterator[None]:
     """Limit linear algebra, and the loops of scikit-learn, to one thread.
 
     For matrices of a few hundred rows several threads wait for each other longer than they work,
-    above all as NumPy, SciPy and scikit-learn have separate thread pools. The limit is per process, so only the
-    outermost context sets and restores it; nested or concurrent ones do nothing.
+    above all as NumPy, SciPy and scikit-learn have separate thread pools. The limit is per process,
+    so only the outermost context sets and restores it; nested or concurrent ones do nothing.
 
     Yields
     ------

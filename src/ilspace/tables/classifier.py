@@ -22,10 +22,12 @@ from ilspace.domains.class_prior import class_factors
 from ilspace.domains.labels import encode_source, encode_target, natural_labels
 from ilspace.estimators import ILSClassifier
 from ilspace.estimators.persistence import Fitted, loadable, save_estimator, training_record
+from ilspace.ils.rounds import PAIR_ROWS
 from ilspace.rules.class_prior import (
     ClassPriorEstimate,
     estimate_class_prior,
     overlap_of_classes,
+    sample_of_classes,
 )
 from ilspace.selection.calibration import raised
 from ilspace.storage import ModelFileError, schema
@@ -44,6 +46,9 @@ ADAPTED, UNADAPTED = "adapted", "unadapted"
 
 _NOT_ADAPTED = ("SourceOnly", "TargetOnly", "Pooled")
 """Baselines that do not adapt."""
+
+JUDGED_ROWS = 20_000
+"""Target rows that stand for all where it is judged how far members agree."""
 
 _FEWEST_KNOWN = 0.5
 """Share of its columns in which a row must have a value, for its label to be trusted."""
@@ -323,7 +328,10 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             own = estimator.callback if can_tell else None
             if can_tell:
                 estimator.set_params(callback=self._told(name, own))
-            estimator.fit(views.source[scaling], y, views.target[scaling], given)
+            rows, labels = slice(None), given
+            if name in METHODS and METHODS[name].sums_pairs:
+                rows, labels = _some_labels(codes, given, known, rng)
+            estimator.fit(views.source[scaling][rows], y[rows], views.target[scaling], labels)
             if can_tell:
                 estimator.set_params(callback=own)
             adapts = METHODS[name].adapts if name in METHODS else name not in _NOT_ADAPTED
@@ -333,7 +341,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         if self.plan_.are_shared:
             self.unadapted_ = LogisticRule().fit(views.source["source"], y)
         free = known < 0 if (known < 0).any() else known >= 0
-        said = self._said(views.target)[:, free]
+        if len(known) > JUDGED_ROWS:
+            free = rng.permutation(np.flatnonzero(free))[:JUDGED_ROWS]
+            said = self._said({name: rows[free] for name, rows in views.target.items()})
+        else:
+            said = self._said(views.target)[:, free]
         self.agreement_ = measure_agreement(said, np.array([each.adapts for each in asked]))
         overlap = 1.0
         if self.plan_.are_shared:
@@ -681,3 +693,17 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             said = self._said({"source": rows, "own": rows}, domain)
             if said.shape[2] != len(self.classes_) or not np.isfinite(said).all():
                 raise ModelFileError("its members do not tell probabilities of its classes")
+
+
+def _some_labels(
+    codes: np.ndarray, given: np.ndarray | None, known: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray | slice, np.ndarray | None]:
+    """Source rows, and target labels, for a member that sums over all pairs of labelled rows."""
+    rows: np.ndarray | slice = slice(None)
+    if len(codes) > PAIR_ROWS:
+        rows = sample_of_classes(codes, PAIR_ROWS, rng)
+    labelled = np.flatnonzero(known >= 0)
+    if given is not None and len(labelled) > PAIR_ROWS:
+        kept = labelled[sample_of_classes(known[labelled], PAIR_ROWS, rng)]
+        given = np.where(np.isin(np.arange(len(known)), kept), given, np.array(None))
+    return rows, given

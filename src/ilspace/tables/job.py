@@ -12,10 +12,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ilspace.tables.classifier import COMMITTEE, UNADAPTED, Step, TableClassifier
+from ilspace.ils.rounds import PAIR_ROWS
+from ilspace.tables.classifier import (
+    COMMITTEE,
+    JUDGED_ROWS,
+    UNADAPTED,
+    Step,
+    TableClassifier,
+)
 from ilspace.tables.diagnosis import Diagnosis, diagnose
 from ilspace.tables.errors import TableError, as_table_errors
 from ilspace.tables.labels import LabelledTables, take_source_labels, take_target_labels
+from ilspace.tables.members import METHODS
 from ilspace.tables.partitioned import PartitionedTable, fit_whole
 from ilspace.tables.prediction import new_rows, threads_for_rows, with_given
 from ilspace.tables.reading import STANDARD_INPUT, read_table
@@ -195,14 +203,14 @@ def adapt_files(
                 fit_whole(model, tables, whole)
         tell.on_stage("judging")
         with as_table_errors():
-            diagnosis = diagnose(model, tables, on_step=tell.on_count)
+            diagnosis = diagnose(model, _judged(tables, seed), on_step=tell.on_count)
         if diagnosis.verdict.word in (Word.UNADAPTED, Word.NO_DIFFERENCE):
             model.recommended_ = UNADAPTED
         tell.on_stage("labelling")
         labelled = model.label_rows(target_table)
         if yt is not None:
             labelled = with_given(labelled, yt)
-    notes += _cautions(model)
+    notes += [*_samples(tables, model), *_cautions(model)]
     notes += dict.fromkeys(
         " ".join(str(each.message).split())
         for each in caught
@@ -214,6 +222,39 @@ def adapt_files(
     inputs["class_frequencies"] = class_prior if isinstance(class_prior, str) else dict(class_prior)
     seconds = time.perf_counter() - start
     return Adaptation(model, *tables, labelled, diagnosis, tuple(notes), seconds, inputs, whole)
+
+
+def _judged(tables: LabelledTables, seed: int) -> LabelledTables:
+    """The tables, with a sample of the target that has all its labels where there are few."""
+    if len(tables.target) <= JUDGED_ROWS:
+        return tables
+    order = np.random.default_rng(seed).permutation(len(tables.target))
+    if tables.yt is not None:
+        order = order[np.argsort(pd.isna(tables.yt[order]), kind="stable")]
+        # half of them at most: rows without labels are to be judged too
+        n_labelled = int(pd.notna(tables.yt).sum())
+        order = np.delete(order, np.arange(min(JUDGED_ROWS // 2, n_labelled), n_labelled))
+    kept = np.sort(order[:JUDGED_ROWS])
+    yt = None if tables.yt is None else tables.yt[kept]
+    return LabelledTables(tables.source, tables.y, tables.target.iloc[kept], yt)
+
+
+def _samples(tables: LabelledTables, model: TableClassifier) -> list[str]:
+    """What was learned, or judged, by a sample of the rows."""
+    said = []
+    n, nt = len(tables.source), len(tables.target)
+    names = {each.name for each in model.members_ if each.name in METHODS}
+    if n > PAIR_ROWS and any(METHODS[each].sums_pairs for each in names):
+        said.append(
+            f"The source has {n} rows, of which a sample of {PAIR_ROWS} trains the latent space; "
+            "self-training draws from all, and logistic regression learns from all."
+        )
+    if nt > JUDGED_ROWS:
+        said.append(
+            f"The target has {nt} rows, of which a sample of {JUDGED_ROWS} stands for all where "
+            "predictions are judged."
+        )
+    return said
 
 
 def _cautions(model: TableClassifier) -> list[str]:

@@ -286,12 +286,15 @@ class Member:
         Whether it learns from target rows without labels.
     make : callable
         Called with `class_prior` and `random_state`, gives an estimator.
+    sums_pairs : bool, default=False
+        Whether a fit takes the square of the labelled rows, so that it sees a sample of many.
     """
 
     about: str
     scaling: str
     adapts: bool
     make: Callable[..., Any]
+    sums_pairs: bool = False
 
 
 MEMBERS: Mapping[str, Member] = MappingProxyType(
@@ -314,7 +317,13 @@ MEMBERS: Mapping[str, Member] = MappingProxyType(
         "self-training-own": Member(
             "self-training, each table scaled by itself", "own", True, PlainSelfTraining
         ),
-        "ils": Member("invariant latent space with self-training", "own", True, ILSClassifier),
+        "ils": Member(
+            "invariant latent space with self-training",
+            "own",
+            True,
+            ILSClassifier,
+            sums_pairs=True,
+        ),
     }
 )
 """The members of the committee, by name."""

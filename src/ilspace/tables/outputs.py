@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
-from ilspace.tables.classifier import TableClassifier
+from ilspace.tables.classifier import JUDGED_ROWS, TableClassifier
 from ilspace.tables.errors import TableError
 from ilspace.tables.job import Adaptation
 from ilspace.tables.members import METHODS
@@ -125,7 +125,10 @@ def _class_frequencies(model: TableClassifier) -> dict[str, Any]:
 def _members(adaptation: Adaptation) -> list[dict[str, Any]]:
     """What was asked, and how often each says what all say together."""
     model = adaptation.model
-    said = model.member_probabilities(adaptation.target)
+    rows = adaptation.target
+    if len(rows) > JUDGED_ROWS:
+        rows = rows.sample(JUDGED_ROWS, random_state=0)
+    said = model.member_probabilities(rows)
     together = said.mean(axis=0).argmax(axis=1)
     return [
         {
