@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 
 import typer
 
-from ilspace.cli import Interruption, explain
+from ilspace.cli import Interruption, explain, interruption_code
 
 REQUESTS = {
     "TableError": "ilspace.tables.errors",
@@ -67,7 +67,7 @@ def refusals(
     except OSError as error:
         said, code = f"Error: {what} {failure}: {error}", 1
     except (KeyboardInterrupt, Interruption):
-        said, code = f"Interrupted; {kept}", 130
+        said, code = f"Interrupted; {kept}", interruption_code()
     else:
         return
     typer.echo(said, err=True)

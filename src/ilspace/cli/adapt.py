@@ -40,7 +40,7 @@ EXAMPLES = """**Examples**
 
 - 2: the request or a file makes no sense; the message says what to do, and nothing is written
 
-- 130: interrupted; nothing is written
+- 130, 143: interrupted (Ctrl-C, SIGTERM); nothing is written
 """
 
 

@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import platform
-import secrets
-import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
@@ -17,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy.stats import binomtest
 
+from ilspace.storage import whole_folder
 from ilspace.tables.classifier import JUDGED_ROWS, TableClassifier
 from ilspace.tables.errors import TableError
 from ilspace.tables.job import Adaptation
@@ -247,7 +246,7 @@ def check_folder(folder: Path, *, force: bool) -> None:
 
 @contextmanager
 def staged(folder: Path, *, force: bool) -> Iterator[Path]:
-    """Write files beside a folder, and move them there once all are whole.
+    """Write results beside a folder, and move them there once all are whole.
 
     Parameters
     ----------
@@ -262,49 +261,11 @@ def staged(folder: Path, *, force: bool) -> Iterator[Path]:
         A folder of its own, on the same file system.
     """
     check_folder(folder, force=force)
-    made = [each for each in folder.absolute().parents if not each.exists()]
-    # inside a folder that is there, as a link may lead to another file system
-    home = folder if folder.exists() else folder.parent
-    draft = home / f".{folder.name[:20]}-{secrets.token_hex(8)}"
     try:
-        draft.mkdir(parents=True)
-        yield draft
-        for file in draft.iterdir():
-            with file.open("rb+") as stream:
-                os.fsync(stream.fileno())  # some file systems notice only here that they are full
-        if folder.exists():
-            _exchange(draft, folder)
-        else:
-            os.rename(draft, folder)
-    except BaseException:  # Ctrl-C too
-        _remove(draft, *made)
-        raise
-    _remove(draft)
-
-
-def _exchange(draft: Path, folder: Path) -> None:
-    """Move files to where others of their names may be: all, or the others stay."""
-    kept = draft / "replaced"
-    kept.mkdir()
-    names = [each.name for each in sorted(draft.iterdir()) if each != kept]
-    try:
-        for name in names:
-            if (folder / name).exists():
-                os.replace(folder / name, kept / name)
-            os.replace(draft / name, folder / name)
-    except BaseException:
-        for name in names:
-            if not (draft / name).exists():
-                (folder / name).unlink(missing_ok=True)
-            if (kept / name).exists():
-                os.replace(kept / name, folder / name)
-        raise
-
-
-def _remove(draft: Path, *folders: Path) -> None:
-    """Leave nothing of what was made."""
-    with suppress(OSError):  # it may have become the folder of results
-        shutil.rmtree(draft)
-    with suppress(OSError):
-        for each in folders:
-            each.rmdir()
+        with whole_folder(folder, replace=force) as draft:
+            yield draft
+    except FileExistsError:
+        raise TableError(
+            f"The output folder {folder} must not exist, but was made in the meantime: name "
+            "another, or add --force to replace the results in it."
+        ) from None
