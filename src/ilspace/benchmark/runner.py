@@ -9,15 +9,25 @@ from typing import Any
 import joblib
 
 from ilspace.backend import one_thread
-from ilspace.benchmark.plans import Task
+from ilspace.benchmark.plans import PlanError, Task
 from ilspace.benchmark.store import Store
 from ilspace.dask import cluster
+from ilspace.datasets import DataCorrupt, DataMissing
 
 
 def _run_alone(cell: Task) -> dict[str, Any]:
     """Run a cell in one thread: cells run in parallel."""
     with one_thread():
         return cell.run()
+
+
+def _check(cell: Task) -> None:
+    try:
+        cell.check()
+    except (PlanError, DataMissing, DataCorrupt):
+        raise
+    except ValueError as error:  # of a loader
+        raise PlanError(f"{' '.join(str(error).split())}: correct the plan.") from error
 
 
 def run_cells(
@@ -62,7 +72,7 @@ def run_cells(
     todo = [cell for cell in cells if cell.key not in finished]
     # report errors common to all cells before the first runs
     for cell in {cell.shared_needs: cell for cell in todo}.values():
-        cell.check()
+        _check(cell)
     described = store.methods()
     missing = {
         cell.digest: cell.describe()

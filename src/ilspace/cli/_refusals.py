@@ -15,7 +15,7 @@ REQUESTS = {
     "TableError": "ilspace.tables.errors",
     "ModelFileError": "ilspace.storage.error",
     "ClusterError": "ilspace.dask.clusters",
-    "PlanError": "ilspace.benchmark.plans",
+    "PlanError": "ilspace.benchmark.plan_entries",
     "DataMissing": "ilspace.datasets._files",
     "DataCorrupt": "ilspace.datasets._files",
 }
