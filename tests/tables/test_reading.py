@@ -8,6 +8,8 @@ import io
 import random
 import re
 import sys
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,7 @@ import scipy.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ilspace.datasets import DataCorrupt, load_domain
 from ilspace.tables import TableError, read_chunks, read_table
 
 # -- text ----------------------------------------------------------------------------------------
@@ -402,3 +405,39 @@ def test_a_workbook_is_called_so(tmp_path):
         book.writestr("[Content_Types].xml", "<Types/>")
     with pytest.raises(TableError, match="is a workbook: save it as CSV"):
         read_table(path)
+
+
+def damaged_mat(path):
+    """A MAT file whose sparse matrix claims more entries than it holds: SciPy's reader crashes."""
+    with (Path(__file__).parent / "damaged.mat").open("rb") as stream:
+        path.write_bytes(stream.read())
+
+
+def test_a_file_that_crashes_its_reader_is_refused(path):
+    damaged_mat(path)
+    with pytest.raises(TableError, match=r"cannot be read \(its reader crashed.*intact file\.$"):
+        read_table(path)
+    with_suffix = path.rename(path.with_suffix(".mat"))
+    with pytest.raises(DataCorrupt, match="its reader crashed"):
+        load_domain(with_suffix)
+
+
+def test_an_array_that_claims_terabytes_is_refused(path):
+    header = io.BytesIO()
+    claimed = {"descr": "<f8", "fortran_order": False, "shape": (10**13, 30)}
+    np.lib.format.write_array_header_2_0(header, claimed)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("X.npy", header.getvalue() + b"\0" * 800)
+    with pytest.raises(TableError, match=r"must fit into memory, but does not: .*\.$"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_arrays_of_a_mat_file_come_back(path, compressed):
+    labels = np.array(["ant", "bee", "élan"], dtype=object)[:, None]
+    content = {"X": np.arange(6.0).reshape(3, 2), "y": labels, "file": np.eye(2), "s": {"a": 1}}
+    with path.open("wb") as stream:
+        scipy.io.savemat(stream, content, do_compression=compressed)
+    table = read_table(path, label="class")
+    assert table["class"].tolist() == ["ant", "bee", "élan"]
+    np.testing.assert_array_equal(table[["x0", "x1"]], content["X"])

@@ -687,10 +687,12 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
                 raise ModelFileError(f"its member {each.name} has other classes")
             if each.scaling == "source" and not self.plan_.are_shared:
                 raise ModelFileError(f"its member {each.name} needs columns that are not shared")
-        # a row of each table is labelled, which finds all else that does not fit together
+        # rows of each table are labelled, which finds all else that does not fit together, and
+        # numbers that cannot be calculated with
         for domain, encoder in (("source", source), ("target", target)):
-            rows = np.zeros((1, len(encoder.names)))
-            said = self._said({"source": rows, "own": rows}, domain)
+            rows = np.outer([0.0, 1.0, -1.0], np.ones(len(encoder.names)))
+            with np.errstate(all="ignore"):
+                said = self._said({"source": rows, "own": rows}, domain)
             if said.shape[2] != len(self.classes_) or not np.isfinite(said).all():
                 raise ModelFileError("its members do not tell probabilities of its classes")
 

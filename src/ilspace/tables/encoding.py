@@ -12,7 +12,7 @@ from ilspace.datasets.preprocessing import STEPS
 from ilspace.storage.schema import POSITIVE, ArrayOf, Check, Each, OneOf, Record, Value
 from ilspace.tables.errors import TableError
 from ilspace.tables.kinds import KINDS, Column, Number
-from ilspace.tables.values import as_table, without_giants
+from ilspace.tables.values import LARGEST, as_table, without_giants
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -360,6 +360,11 @@ def _scale(mean: np.ndarray, std: np.ndarray, columns: Sequence[Column], n_rows:
 # -- on disk -------------------------------------------------------------------------------------
 
 
+_ENTRIES = Check(
+    f"be at most {LARGEST:g}", lambda values: np.all(np.abs(values) <= LARGEST * (1 + 1e-9))
+)
+
+
 def encoder_schema(side: str) -> Record:
     """What a file holds of an encoder.
 
@@ -380,8 +385,8 @@ def encoder_schema(side: str) -> Record:
                 OneOf(KINDS, own_symbols=True), check=Check("have distinct names", _are_distinct)
             ),
             "scaling": Value(str, check=Check(f"be one of {SCALINGS}", SCALINGS.__contains__)),
-            "fill": ArrayOf((side,)),
-            "center": ArrayOf((side,)),
+            "fill": ArrayOf((side,), check=_ENTRIES),
+            "center": ArrayOf((side,), check=_ENTRIES),
             "scale": ArrayOf((side,), check=POSITIVE),
         },
         check=Check("have as many numbers as its columns need", _fits_columns),

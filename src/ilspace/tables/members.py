@@ -32,6 +32,9 @@ _MOST_DIMENSIONS = 100
 _NEVER = -1e6
 """Intercept of a class that is never predicted."""
 
+_SMALL = schema.Check("be at most 1e100", lambda weights: np.all(np.abs(weights) <= 1e100))
+"""What a file may hold: larger numbers give no probabilities."""
+
 _POSITION = {"source": 0, "target": -1}
 
 
@@ -138,8 +141,8 @@ class LogisticRule(_TwoTables):
 
     _schema = {
         "classes_": schema.ArrayOf(("c",), kinds="biufUO", check=schema.NOT_EMPTY),
-        "coef_": schema.ArrayOf(("c", "d")),
-        "intercept_": schema.ArrayOf(("c",)),
+        "coef_": schema.ArrayOf(("c", "d"), check=_SMALL),
+        "intercept_": schema.ArrayOf(("c",), check=_SMALL),
     }
 
     def _learn(self, source: Domain, target: Domain) -> None:
