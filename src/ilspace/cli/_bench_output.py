@@ -77,7 +77,12 @@ def run_and_watch(plan: Plan | FieldPlan, store: Store, *, jobs: int, dask: str 
             progress.advance(task)
             live.update(show())
 
-        run_cells(cells, store, jobs=jobs, dask=dask, on_record=on_record)
+        n_run = run_cells(cells, store, jobs=jobs, dask=dask, on_record=on_record)
+    n_left = len(cells) - len(done) - n_run
+    if n_left > 0:
+        what = "1 cell was" if n_left == 1 else f"{n_left} cells were"
+        sentence = f"{what} left to another run on the same store; run it again for what it leaves."
+        console.print(sentence, highlight=False)
     n_failed = 0
     for method, tried in records.items():
         errors = [each["error"] for each in tried if each.get("error") is not None]
