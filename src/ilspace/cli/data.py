@@ -52,7 +52,9 @@ def fetch_(
         from ilspace.datasets.catalogue import fetch, find_data_set
 
         total = len(find_data_set(name).files)
-        with Progress(console=Console(stderr=True), transient=True) as bar:
+        console = Console(stderr=True)
+        console.quiet = not console.is_terminal  # where nothing moves, nothing is left
+        with Progress(console=console, transient=True) as bar:
             task = bar.add_task("", total=total)
 
             def show(path: str) -> None:

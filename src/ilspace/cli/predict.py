@@ -39,6 +39,14 @@ def predict(
     ] = "-",
     rows: Annotated[int, typer.Option(min=1, help="Rows to hold in memory at a time.")] = 10_000,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    spreadsheet: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet",
+            help="Put an apostrophe before labels and identifiers that a spreadsheet would take "
+            "for formulas.",
+        ),
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:
     """Label further rows of the target domain.
@@ -70,7 +78,9 @@ def predict(
             def show(done: int) -> None:
                 progress.update(task, completed=done)
 
-            counts = label_file(loaded, table, output=stream, n_rows=rows, on_rows=show)
+            counts = label_file(
+                loaded, table, output=stream, n_rows=rows, spreadsheet=spreadsheet, on_rows=show
+            )
         if quiet:
             return
         said = f"Labelled {counts.rows} rows, {counts.trusted / counts.rows:.0%} trusted"

@@ -196,6 +196,8 @@ def adapt_files(
         warnings.simplefilter("always")
         # a source in memory is sent to the workers of a cluster; Dask would have it otherwise
         warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        # of labels that are almost as many as rows there is a note
+        warnings.filterwarnings("ignore", "The number of unique classes is greater", UserWarning)
         tell.on_stage("fitting")
         with as_table_errors():
             model.fit(*tables)

@@ -182,6 +182,7 @@ def write_outputs(
     folder: Path,
     *,
     force: bool = False,
+    spreadsheet: bool = False,
     on_count: Callable[[int, int], object] | None = None,
 ) -> dict[str, Any]:
     """Write the predictions, the model, the report and the summary, all or none.
@@ -194,6 +195,8 @@ def write_outputs(
         Where; a new folder, unless `force`.
     force : bool, default=False
         Whether to replace the files of an earlier job; others in the folder stay.
+    spreadsheet : bool, default=False
+        Whether to put an apostrophe before strings that a spreadsheet takes for formulas.
     on_count : callable, optional
         Called with how many partitions are labelled, and of how many, where the target has some.
 
@@ -209,9 +212,11 @@ def write_outputs(
     with staged(folder, force=force) as draft:
         with open(draft / PREDICTIONS, "w", encoding="utf-8", newline="") as output:
             if whole is None:
-                output.write(csv_lines(adaptation.target, adaptation.labelled, model.plan_.ids))
+                found = adaptation.target, adaptation.labelled, model.plan_.ids
+                output.write(csv_lines(*found, spreadsheet=spreadsheet))
             else:
-                label_partitions(model, whole, output=output, given=given, on_count=on_count)
+                options = {"given": given, "spreadsheet": spreadsheet, "on_count": on_count}
+                label_partitions(model, whole, output=output, **options)
         if can_be_saved(model):
             model.save(draft / MODEL)
         (draft / REPORT).write_text(page, encoding="utf-8")
