@@ -441,3 +441,31 @@ def test_arrays_of_a_mat_file_come_back(path, compressed):
     table = read_table(path, label="class")
     assert table["class"].tolist() == ["ant", "bee", "élan"]
     np.testing.assert_array_equal(table[["x0", "x1"]], content["X"])
+
+
+HEADLESS = {
+    "census": "39,State-gov,77516\n50,Private,83311\n38,State-gov,215646\n",
+    "flowers": "5.1,3.5,setosa\n4.9,3.0,setosa\n6.1,2.9,virginica\n",
+    "missing": "39,?,a\n50,7,b\n38,8,a\n",
+    "mushrooms": "p,x,s,n\n" * 3 + "e,x,y,n\n" * 3,
+}
+WITH_HEADER = {
+    "years": "country,2019,2020\nA,1,2\nB,2,3\n",
+    "wavelengths": "400.5,401.5,class\n1,2,a\n3,4,b\n",
+    "named as an entry": "a,b\na,c\nd,b\n",
+    "words": "colour,size\nred,1\nblue,2\n",
+    "one row": "a,1\nb,2\n",
+}
+
+
+@pytest.mark.parametrize("name", HEADLESS)
+def test_a_missing_header_is_said_to_be(path, name):
+    path.write_text(HEADLESS[name])
+    with pytest.raises(TableError, match=r"the header seems missing: .*: add a line of names\.$"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("name", WITH_HEADER)
+def test_odd_headers_are_headers(path, name):
+    path.write_text(WITH_HEADER[name])
+    assert list(read_table(path)) == WITH_HEADER[name].partition("\n")[0].split(",")

@@ -20,9 +20,12 @@ if TYPE_CHECKING:
 _FEWEST_NAMES = 10
 """Different strings that a column must hold to be taken for identifiers because of it."""
 
+_FEWEST_DIFFERENT = 20
+"""Different strings of a column in which some repeat, for the same."""
+
 _IDENTIFIER = re.compile(r"(^|[_\W])(id|uuid|guid|key)$|^(row|index|unnamed: 0)$", re.IGNORECASE)
 _CAMEL_IDENTIFIER = re.compile(r"[a-z]I[dD]$")
-_ALWAYS_IDENTIFIER = re.compile(r"(^|_)(id|ID|Id|uuid|guid)$|[a-z]I[dD]$")
+_ALWAYS_IDENTIFIER = re.compile(r"(^|[_\W])(id|ID|Id|uuid|guid)$|[a-z]I[dD]$")
 _NUMBERED = re.compile(r"(\D*)(\d+)")
 
 
@@ -121,15 +124,25 @@ def plan_columns(
 
 
 def _names_rows(name: str, sides: Sequence[pd.Series]) -> bool:
-    """Tell identifiers: called so, or a different string in each row that is no sentence."""
+    """Tell identifiers: called so, or strings, most of them different, that are no sentences."""
     are_unique = all(len(each) > 1 and each.is_unique for each in sides)
     if is_called_identifier(name):
         may_repeat = _ALWAYS_IDENTIFIER.search(name) is not None  # patients, say, who come twice
         return (are_unique or may_repeat) and not any(map(has_fractions, sides))
-    if not are_unique or max(map(len, sides)) < _FEWEST_NAMES:
+    if not are_unique and not all(map(_are_mostly_different, sides)):
+        return False
+    if max(map(len, sides)) < _FEWEST_NAMES:
         return False
     are_strings = all(is_text(each) and not are_mostly_numbers(each) for each in sides)
     return are_strings and not are_free_text(sides)
+
+
+def _are_mostly_different(column: pd.Series) -> bool:
+    """Tell names with a few repeats, such as those of cars, from categories."""
+    if not is_text(column):
+        return False
+    known = column.dropna()
+    return int(known.nunique()) > max(_FEWEST_DIFFERENT, len(known) / 2)
 
 
 def is_called_identifier(name: str) -> bool:

@@ -40,6 +40,9 @@ _MARK = "="
 _LONGEST_FIELD = 2**30
 """Characters of a field: a wide line is one where its separator is not found yet."""
 
+_FEWEST_ROWS = 5
+"""Rows without a number from which on it is no chance that each holds all names of columns."""
+
 _LEADING_ZERO = re.compile(r"0\d+")
 
 
@@ -153,6 +156,11 @@ def _dialect(
         )
     # a column of row numbers often has no name
     names = [each.strip() or f"Unnamed: {i}" for i, each in enumerate(rows.pop(0))]
+    if _looks_like_a_row(names, [row for row in rows if len(row) == len(names)]):
+        raise TableError(
+            f"{name} must begin with a line of column names, but the header seems missing: its "
+            f"first line looks like a row ({', '.join(names)[:60]}): add a line of names."
+        )
     values.check_names(names, name)
     if all(map(values.is_number, names)) and names != [str(i) for i in range(len(names))]:
         raise TableError(
@@ -186,6 +194,23 @@ def _dialect(
         if any(_LEADING_ZERO.fullmatch(each.strip()) for each in column)
     ]
     return separator, decimal, names, strings
+
+
+def _looks_like_a_row(names: list[str], rows: list[list[str]]) -> bool:
+    """Tell a first line that is no header: its entries are what their columns hold."""
+    n_numbers = n_found = n_strings = 0
+    for name, column in zip(names, zip(*rows, strict=True), strict=False):
+        entries = [each.strip() for each in column if each.strip() not in values.MISSING]
+        if entries and all(map(values.is_number, entries)):
+            if not values.is_number(name) and name not in values.MISSING:
+                return False
+            n_numbers += 1
+        elif entries:
+            n_strings += 1
+            n_found += name in entries
+    if n_numbers:  # numbers alone may be names of columns; see what is said of them
+        return n_strings > 0 and 2 * n_found >= n_strings
+    return len(rows) >= _FEWEST_ROWS and 0 < n_strings == n_found
 
 
 def _text(sample: bytes, name: str) -> str:
