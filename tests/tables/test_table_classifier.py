@@ -668,3 +668,42 @@ def test_damaged_files(tmp_path, n_files, seed):
     assert sum(report["outcomes"].values()) == n_files
     assert report["outcomes"]["damage_content loaded"] > n_files / 50
     assert report["outcomes"]["damage_content refused"] > n_files / 5
+
+
+def arrays_of(state, path=()):
+    """Arrays of numbers in the plain data of a model, and where they are."""
+    if isinstance(state, dict):
+        for name, each in state.items():
+            yield from arrays_of(each, (*path, name))
+    elif isinstance(state, (list, tuple)):
+        for i, each in enumerate(state):
+            yield from arrays_of(each, (*path, i))
+    elif isinstance(state, np.ndarray) and state.dtype.kind == "f":
+        yield path, state
+
+
+def with_giants(state, path, size):
+    """Plain data in which one array is replaced by huge numbers of both signs."""
+    state = deepcopy(state)
+    inner = state
+    for each in path:
+        inner = inner[each]
+    signs = np.where(np.arange(inner.size).reshape(inner.shape) % 2, 1.0, -1.0)
+    inner[...] = signs * min(size, np.finfo(inner.dtype).max)
+    return state
+
+
+@pytest.mark.parametrize("size", [1e308, 1e200])
+def test_a_file_with_giant_numbers_is_refused_or_gives_numbers(fitted, size):
+    state = state_of(fitted) | {"kind": "TableClassifier"}
+    n_refused = 0
+    for path, _ in arrays_of(state):
+        try:
+            model = estimator_of(with_giants(state, path, size))
+        except ModelFileError:
+            n_refused += 1
+        else:
+            with np.errstate(all="ignore"):
+                said = model.predict_proba(TABLES.target)
+            assert np.isfinite(said).all(), path
+    assert n_refused >= 20

@@ -16,7 +16,7 @@ from ilspace._typing import Array
 from ilspace.backend import array_namespace, is_dask, is_foreign, refuse_dask
 from ilspace.dask import by_blocks, check_dask_domains
 from ilspace.domains import Domains, check_domain, check_domains, source_mask
-from ilspace.domains.checks import FLOATS, check_foreign, check_magnitude
+from ilspace.domains.checks import FLOATS, check_foreign, check_magnitude, quiet_checks
 from ilspace.domains.labels import natural_labels
 
 Position = int | np.ndarray
@@ -111,10 +111,12 @@ class DomainAdapter(BaseEstimator):
             check_foreign(X, "X")
             self._check_width(X, domain)
         elif named and (domain == "source" or alike):
-            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+            with quiet_checks(X, "X"):
+                X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         else:
             names = _get_feature_names(X)
-            X = check_array(X, accept_sparse="csr", dtype=FLOATS)
+            with quiet_checks(X, "X"):
+                X = check_array(X, accept_sparse="csr", dtype=FLOATS)
             self._check_width(X, domain)
             if names is not None:
                 self._check_target_names(names)

@@ -22,11 +22,13 @@ from ilspace.domains.class_prior import class_factors
 from ilspace.domains.labels import encode_source, encode_target, natural_labels
 from ilspace.estimators import ILSClassifier
 from ilspace.estimators.persistence import Fitted, loadable, save_estimator, training_record
+from ilspace.ils.rounds import PAIR_ROWS
 from ilspace.rules.class_prior import (
     ClassPriorEstimate,
     counted_class_prior,
     estimate_class_prior,
     overlap_of_classes,
+    sample_of_classes,
 )
 from ilspace.selection.calibration import raised
 from ilspace.storage import ModelFileError, schema
@@ -63,6 +65,9 @@ _NOT_ADAPTED = ("SourceOnly", "TargetOnly", "Pooled")
 
 TARGET_ALONE = "linear-target"
 """The method that learns from target labels alone."""
+
+JUDGED_ROWS = 20_000
+"""Target rows that stand for all where it is judged how far members agree."""
 
 _FEWEST_KNOWN = 0.5
 """Share of its columns in which a row must have a value, for its label to be trusted."""
@@ -333,10 +338,17 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             self.held_out_ = self._hold_out(X, classes, codes, Xt, known)
             self.member_weights_ = self.held_out_.member_weights()
         free = known < 0 if (known < 0).any() else known >= 0
-        said = say(learned.members, learned.prior, views.target)[:, free]
         adapts = np.array([each.adapts for each in self.members_])
+        judged = views.target
+        if len(known) > JUDGED_ROWS:
+            rng = as_generator(self.random_state)
+            free = rng.permutation(np.flatnonzero(free))[:JUDGED_ROWS]
+            judged, free = {name: rows[free] for name, rows in judged.items()}, slice(None)
         self.agreement_ = measure_agreement(
-            said, adapts, self.member_weights_, held_out=self.held_out_
+            say(learned.members, learned.prior, judged)[:, free],
+            adapts,
+            self.member_weights_,
+            held_out=self.held_out_,
         )
         overlap = 1.0
         if self.plan_.are_shared:
@@ -389,7 +401,10 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             own = estimator.callback if can_tell else None
             if can_tell:
                 estimator.set_params(callback=self._told(name + during, own))
-            estimator.fit(views.source[scaling], y, views.target[scaling], given)
+            rows, labels = slice(None), given
+            if name in METHODS and METHODS[name].sums_pairs:
+                rows, labels = _some_labels(codes, given, known, as_generator(self.random_state))
+            estimator.fit(views.source[scaling][rows], y[rows], views.target[scaling], labels)
             if can_tell:
                 estimator.set_params(callback=own)
             adapts = METHODS[name].adapts if name in METHODS else name not in _NOT_ADAPTED
@@ -782,10 +797,12 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
                 raise ModelFileError(f"its member {each.name} has other classes")
             if each.scaling == "source" and not self.plan_.are_shared:
                 raise ModelFileError(f"its member {each.name} needs columns that are not shared")
-        # a row of each table is labelled, which finds all else that does not fit together
+        # rows of each table are labelled, which finds all else that does not fit together, and
+        # numbers that cannot be calculated with
         for domain, encoder in (("source", source), ("target", target)):
-            rows = np.zeros((1, len(encoder.names)))
-            said = say(self.members_, self.class_prior_, {"source": rows, "own": rows}, domain)
+            rows = np.outer([0.0, 1.0, -1.0], np.ones(len(encoder.names)))
+            with np.errstate(all="ignore"):
+                said = say(self.members_, self.class_prior_, {"source": rows, "own": rows}, domain)
             if said.shape[2] != len(self.classes_) or not np.isfinite(said).all():
                 raise ModelFileError("its members do not tell probabilities of its classes")
 
@@ -794,3 +811,17 @@ def _note(rivals: dict[str, np.ndarray], name: str, rows: np.ndarray, found: np.
     """Keep what a rival predicts for some rows."""
     codes = rivals.setdefault(name, np.full(len(rows), -1))
     codes[rows] = found.argmax(axis=1)
+
+
+def _some_labels(
+    codes: np.ndarray, given: np.ndarray | None, known: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray | slice, np.ndarray | None]:
+    """Source rows, and target labels, for a member that sums over all pairs of labelled rows."""
+    rows: np.ndarray | slice = slice(None)
+    if len(codes) > PAIR_ROWS:
+        rows = sample_of_classes(codes, PAIR_ROWS, rng)
+    labelled = np.flatnonzero(known >= 0)
+    if given is not None and len(labelled) > PAIR_ROWS:
+        kept = labelled[sample_of_classes(known[labelled], PAIR_ROWS, rng)]
+        given = np.where(np.isin(np.arange(len(known)), kept), given, np.array(None))
+    return rows, given
