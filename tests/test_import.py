@@ -3,9 +3,13 @@
 import re
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
+import pytest
+
 import ilspace
+from ilspace.cli._refusals import REQUESTS
 
 _OPTIONAL = ["torch", "cupy", "dask", "matplotlib", "plotly", "pandas", "typer", "rich", "skada"]
 
@@ -45,3 +49,28 @@ def test_dask_is_imported_in_one_folder():
         if re.search(r"^\s*(from|import) (dask|distributed)\b", path.read_text(), re.M)
     }
     assert importing == {"dask"}
+
+
+@pytest.mark.parametrize("command", [["--help"], ["adapt", "--help"], ["bench", "run", "--help"]])
+def test_help_imports_nothing_heavy(command):
+    script = f"""
+import sys; sys.path[:] = {sys.path!r}
+sys.argv = ["ilspace", *{command!r}]
+from ilspace.cli import main
+try:
+    main()
+except SystemExit as end:
+    assert not end.code
+loaded = [each for each in ("numpy", "scipy", "sklearn", "pandas", "plotly") if each in sys.modules]
+assert not loaded, loaded
+"""
+    ended = subprocess.run([sys.executable, "-I", "-c", script], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (0, "")
+    assert "Usage" in ended.stdout
+
+
+@pytest.mark.parametrize(("name", "home"), REQUESTS.items())
+def test_errors_that_are_refusals_live_where_they_are_looked_for(name, home):
+    error = getattr(import_module(home), name)
+    assert issubclass(error, Exception)
+    assert error.__module__ == home

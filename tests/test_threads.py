@@ -21,6 +21,11 @@ def n_threads():
     return {each["num_threads"] for each in found}
 
 
+def n_loops():
+    """Threads of each pool of loops, such as scikit-learn's."""
+    return {each["num_threads"] for each in ThreadpoolController().select(user_api="openmp").info()}
+
+
 @pytest.fixture(autouse=True)
 def two_threads():
     """Begin with two, whatever the environment says."""
@@ -89,3 +94,34 @@ def test_a_piece_goes_by_the_covariance_of_its_columns(d, expected):
     piece = Domain(np.eye(3, d), np.array([0, 1, -1]))
     with threads_for((SeenDomain.of(piece, np.random.default_rng(0)),)):
         assert n_threads() == {expected}
+
+
+def test_loops_have_one_thread_too():
+    import sklearn.neighbors  # noqa: F401 - brings its own pool
+
+    with threadpool_limits(2, user_api="openmp"):
+        if 2 not in n_loops():
+            pytest.skip("no library here has loops on several threads")
+        with one_thread():
+            assert n_loops() == {1}
+        assert 2 in n_loops()
+
+
+@pytest.mark.parametrize(("few_rows", "expected"), [(60, 1), (59, 2)])
+def test_a_job_goes_by_the_rows_of_its_tables(tmp_path, monkeypatch, few_rows, expected):
+    pd = pytest.importorskip("pandas")
+    from ilspace.tables import prediction
+    from ilspace.tables.job import Listener, adapt_files
+
+    monkeypatch.setattr(prediction, "_FEW_ROWS", few_rows)
+    rng = np.random.default_rng(0)
+    paths = [tmp_path / "source.csv", tmp_path / "target.csv"]
+    for path in paths:
+        y = np.arange(30) % 2
+        rows = pd.DataFrame(rng.normal(size=(30, 3)) + y[:, None], columns=list("abc"))
+        (rows.assign(label=y) if path == paths[0] else rows).to_csv(path, index=False)
+    seen = {}
+    listener = Listener(on_stage=lambda stage: seen.update({stage: n_threads()}))
+    adapt_files(*paths, label="label", method="linear", listener=listener)
+    assert seen["judging"] == seen["labelling"] == {expected}
+    assert n_threads() == {2}

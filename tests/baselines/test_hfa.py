@@ -244,3 +244,12 @@ class TestEstimator:
         monkeypatch.setattr(hfa, "_MAX_SOLVER_STEPS", 2)
         with pytest.warns(ConvergenceWarning, match="StandardScaler"):
             HFA().fit(X, y, Xt, FEW)
+
+
+def test_the_global_generator_is_left_alone():
+    rng = np.random.default_rng(0)
+    X, y = rng.normal(size=(20, 3)), np.arange(20) % 2
+    before = np.random.get_state(legacy=False)  # noqa: NPY002 - that is what must not move
+    HFA().fit(X, y, X[:, :2] + 1, np.where(np.arange(20) < 4, y, -1))
+    after = np.random.get_state(legacy=False)  # noqa: NPY002
+    np.testing.assert_equal(before, after)

@@ -9,10 +9,10 @@ import pytest
 from ilspace import cli
 
 
-def interrupted(*, swallow):
+def interrupted(*, swallow, by=signal.SIGINT):
     """What compiled code may make of an interruption."""
     try:
-        os.kill(os.getpid(), signal.SIGINT)
+        os.kill(os.getpid(), by)
         signal.sigtimedwait([], 1)  # the handler runs before the next line at the latest
     except BaseException as error:
         if swallow:
@@ -24,6 +24,7 @@ def interrupted(*, swallow):
 def command(monkeypatch):
     """A command line whose work is given; signals are as before afterwards."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    ended = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     monkeypatch.setattr(cli, "_interruptions", [])
 
     def run(work):
@@ -35,11 +36,13 @@ def command(monkeypatch):
 
     yield run
     signal.signal(signal.SIGINT, before)
+    signal.signal(signal.SIGTERM, ended)
 
 
 @pytest.mark.parametrize("swallow", [True, False])
-def test_an_interruption_is_one_whatever_becomes_of_it(command, capsys, swallow):
-    assert command(lambda: interrupted(swallow=swallow)) == 130
+@pytest.mark.parametrize(("by", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 143)])
+def test_an_interruption_is_one_whatever_becomes_of_it(command, capsys, swallow, by, code):
+    assert command(lambda: interrupted(swallow=swallow, by=by)) == code
     assert capsys.readouterr().err == "Interrupted; no file was left half-written.\n"
 
 

@@ -10,6 +10,7 @@ from shifted import shifted
 from sklearn.exceptions import NotFittedError
 
 from ilspace import ILSClassifier, ILSTransformer, ObjectiveSettings
+from ilspace.baselines import CORAL
 
 DATA = shifted()
 X, y, Xt, yt = DATA
@@ -409,3 +410,33 @@ def test_a_row_without_a_label_cannot_be_scored():
     fitted = ILSClassifier().fit(X, y, Xt)
     with pytest.raises(ValueError, match="Every row must have a label.*drop such rows"):
         fitted.score(Xt, [None, *yt[1:]])
+
+
+@pytest.mark.parametrize("model", [ILSClassifier(2), CORAL()], ids=["ILS", "CORAL"])
+def test_masked_entries_are_refused(model):
+    rng = np.random.default_rng(0)
+    rows, labels = rng.normal(size=(20, 3)), np.arange(20) % 2
+    masked = np.ma.masked_array(rows, mask=np.arange(60).reshape(20, 3) == 7)
+    said = "must not have masked entries, but has 1: fill them"
+    with pytest.raises(ValueError, match=f"^X {said}"):
+        model.fit(masked, labels, rows)
+    with pytest.raises(ValueError, match=f"^Xt {said}"):
+        model.fit(rows, labels, masked)
+    model.fit(np.ma.masked_array(rows), labels, rows + 1)  # without any there is nothing to lose
+    for domain in ("source", "target"):
+        with pytest.raises(ValueError, match=f"^X {said}"):
+            model.predict(masked, domain)
+
+
+@pytest.mark.parametrize("model", [ILSClassifier(2), CORAL()], ids=["ILS", "CORAL"])
+def test_infinity_is_refused_without_a_warning(model):
+    rng = np.random.default_rng(0)
+    rows, labels = rng.normal(size=(20, 3)), np.arange(20) % 2
+    infinite = rows.copy()
+    infinite[:2, 0] = np.inf, -np.inf  # their sum is not a number
+    for given in ((infinite, labels, rows), (rows, labels, infinite)):
+        with pytest.raises(ValueError, match="infinity"):
+            model.fit(*given)
+    model.fit(rows, labels, rows + 1)
+    with pytest.raises(ValueError, match="infinity"):
+        model.predict(infinite)

@@ -203,8 +203,8 @@ def test_numbers_here_and_words_there_are_refused():
 
 
 def test_rare_categories_are_dropped_the_frequent_ones_kept():
-    strings = [f"c{i:03d}" for i in range(80)] + [f"c{i:03d}" for i in range(60, 80)]
-    table = pd.DataFrame({"t": strings, "x": np.arange(100.0)})
+    strings = [f"c{i:03d}" for i in range(80)] + 5 * [f"c{i:03d}" for i in range(60, 80)]
+    table = pd.DataFrame({"t": strings, "x": np.arange(180.0)})
     (column, _) = plan_of(table).source
     assert isinstance(column, Category)
     assert len(column.categories) == MOST_CATEGORIES
@@ -251,3 +251,28 @@ def test_an_identifier_that_repeats_is_one_still():
     assert plan_columns(table, table).ids == ("patient_id",)
     key = table.rename(columns={"patient_id": "key"})  # of music, perhaps
     assert plan_columns(key, key).ids == ()
+
+
+def with_repeats(n, n_different, prefix=""):
+    return [f"{prefix}car {i % n_different}" for i in range(n)]
+
+
+@pytest.mark.parametrize(
+    ("name", "entries", "expected"),
+    [
+        ("Individual ID", [f"N{i // 2}A{i % 2}" for i in range(40)] * 2, True),
+        ("Individual ID", [f"N{i // 3}" for i in range(80)], True),  # patients, who come again
+        ("patient-id", [i // 2 for i in range(80)], True),
+        ("car name", with_repeats(80, 60), True),
+        ("car name", with_repeats(80, 30), False),  # categories, though many
+        ("car name", with_repeats(24, 18), False),  # too few to tell
+        ("valid", with_repeats(80, 5), False),
+        ("fluid", [i // 2 for i in range(80)], False),
+    ],
+)
+def test_identifiers_with_a_few_repeats(name, entries, expected):
+    y = np.arange(len(entries), dtype=float)
+    source, target = (pd.DataFrame({name: entries, "x": y + i}) for i in range(2))
+    plan = plan_columns(source, target)
+    assert (name in plan.ids) == expected
+    assert (name in {each.name for each in plan.source}) == (not expected)

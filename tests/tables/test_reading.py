@@ -8,6 +8,8 @@ import io
 import random
 import re
 import sys
+import zipfile
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,7 @@ import scipy.io
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from ilspace.datasets import DataCorrupt, load_domain
 from ilspace.tables import TableError, read_chunks, read_table
 
 # -- text ----------------------------------------------------------------------------------------
@@ -141,6 +144,29 @@ def test_a_file_longer_than_the_sample_is_read_to_its_end(path):
     table = read_table(path)
     assert len(table) == 200_000
     assert (table["é"] == "ü").all()
+
+
+@pytest.mark.parametrize(("n_columns", "pad"), [(12_000, 10), (2000, 600)])
+def test_wide_lines(path, n_columns, pad):
+    # a line longer than the csv module's largest field; a header longer than the sample
+    names = [f"c{i:0{pad}d}" for i in range(n_columns)]
+    rows = np.arange(2 * n_columns).reshape(2, n_columns)
+    lines = [f"class,{','.join(names)},name"]
+    lines += [
+        f"{label},{','.join(map(str, row))},7" for label, row in zip(("NA", ""), rows, strict=True)
+    ]
+    path.write_text("\n".join(lines).replace(",3,", ",?,", 1))
+    assert len(lines[0]) > (131_072 if pad < 600 else 2**20)
+    for n_rows in (None, 1):
+        blocks = read_chunks(path, string_columns=["name"], label="class", n_rows=n_rows)
+        table = pd.concat(blocks, ignore_index=True)
+        assert table.columns.tolist() == ["class", *names, "name"]
+        assert table["class"].tolist() == ["NA", ""]
+        assert table["name"].tolist() == ["7", "7"]
+        read = table[names].to_numpy(float)
+        assert np.isnan(read[0, 3])
+        read[0, 3] = 3
+        np.testing.assert_array_equal(read, rows)
 
 
 # -- binary formats ------------------------------------------------------------------------------
@@ -269,7 +295,7 @@ BAD = {
     "cut zip": (b"PK\x03\x04\0\0\0\0", "intact"),
     "cut mat": (b"MATLAB 5.0 MAT-file" + b"\0" * 200, "intact|must hold its rows"),
     "mat 7.3": (b"MATLAB 7.3 MAT-file" + b" " * 105 + b"\x00\x02IM" + b"\0" * 99, "intact"),
-    "long field": (b'a,"b' + b"x" * 200_000, "cannot be read"),
+    "long field": (b'a,"b' + b"x" * 200_000, "EOF inside string"),
 }
 
 
@@ -379,3 +405,67 @@ def test_a_workbook_is_called_so(tmp_path):
         book.writestr("[Content_Types].xml", "<Types/>")
     with pytest.raises(TableError, match="is a workbook: save it as CSV"):
         read_table(path)
+
+
+def damaged_mat(path):
+    """A MAT file whose sparse matrix claims more entries than it holds: SciPy's reader crashes."""
+    with (Path(__file__).parent / "damaged.mat").open("rb") as stream:
+        path.write_bytes(stream.read())
+
+
+def test_a_file_that_crashes_its_reader_is_refused(path):
+    damaged_mat(path)
+    with pytest.raises(TableError, match=r"cannot be read \(its reader crashed.*intact file\.$"):
+        read_table(path)
+    with_suffix = path.rename(path.with_suffix(".mat"))
+    with pytest.raises(DataCorrupt, match="its reader crashed"):
+        load_domain(with_suffix)
+
+
+def test_an_array_that_claims_terabytes_is_refused(path):
+    header = io.BytesIO()
+    claimed = {"descr": "<f8", "fortran_order": False, "shape": (10**13, 30)}
+    np.lib.format.write_array_header_2_0(header, claimed)
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("X.npy", header.getvalue() + b"\0" * 800)
+    with pytest.raises(TableError, match=r"must fit into memory, but does not: .*\.$"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("compressed", [True, False])
+def test_arrays_of_a_mat_file_come_back(path, compressed):
+    labels = np.array(["ant", "bee", "élan"], dtype=object)[:, None]
+    content = {"X": np.arange(6.0).reshape(3, 2), "y": labels, "file": np.eye(2), "s": {"a": 1}}
+    with path.open("wb") as stream:
+        scipy.io.savemat(stream, content, do_compression=compressed)
+    table = read_table(path, label="class")
+    assert table["class"].tolist() == ["ant", "bee", "élan"]
+    np.testing.assert_array_equal(table[["x0", "x1"]], content["X"])
+
+
+HEADLESS = {
+    "census": "39,State-gov,77516\n50,Private,83311\n38,State-gov,215646\n",
+    "flowers": "5.1,3.5,setosa\n4.9,3.0,setosa\n6.1,2.9,virginica\n",
+    "missing": "39,?,a\n50,7,b\n38,8,a\n",
+    "mushrooms": "p,x,s,n\n" * 3 + "e,x,y,n\n" * 3,
+}
+WITH_HEADER = {
+    "years": "country,2019,2020\nA,1,2\nB,2,3\n",
+    "wavelengths": "400.5,401.5,class\n1,2,a\n3,4,b\n",
+    "named as an entry": "a,b\na,c\nd,b\n",
+    "words": "colour,size\nred,1\nblue,2\n",
+    "one row": "a,1\nb,2\n",
+}
+
+
+@pytest.mark.parametrize("name", HEADLESS)
+def test_a_missing_header_is_said_to_be(path, name):
+    path.write_text(HEADLESS[name])
+    with pytest.raises(TableError, match=r"the header seems missing: .*: add a line of names\.$"):
+        read_table(path)
+
+
+@pytest.mark.parametrize("name", WITH_HEADER)
+def test_odd_headers_are_headers(path, name):
+    path.write_text(WITH_HEADER[name])
+    assert list(read_table(path)) == WITH_HEADER[name].partition("\n")[0].split(",")

@@ -89,3 +89,16 @@ def test_same_seed_same_numbers():
     source, target = rows(0, 700), rows(1, 800, move=0.1)
     assert measure_shift(source, target) == measure_shift(source, target)
     assert measure_shift(source, target) != measure_shift(source, target, seed=1)
+
+
+def test_stein_of_wide_rows_is_found_in_their_span(monkeypatch):
+    rng = np.random.default_rng(0)
+    narrow = rng.normal(size=(15, 6)), rng.normal(size=(11, 6)) @ np.diag(np.arange(1.0, 7))
+    axes = np.linalg.qr(rng.normal(size=(3000, 6)))[0]
+    expected = covariance_shift(*narrow)
+    sizes = []
+    eigh = np.linalg.eigh
+    monkeypatch.setattr(np.linalg, "eigh", lambda a: sizes.append(len(a)) or eigh(a))
+    met = covariance_shift(*(rows @ axes.T for rows in narrow))
+    assert met == pytest.approx(expected, rel=1e-9)
+    assert max(sizes, default=0) <= 26

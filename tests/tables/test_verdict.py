@@ -10,9 +10,10 @@ from sklearn.base import BaseEstimator
 from tables.small_tables import small_tables
 
 from ilspace import TableClassifier
-from ilspace.tables import verdict
+from ilspace.tables import held_out, verdict
 from ilspace.tables.classifier import ADAPTED, UNADAPTED
 from ilspace.tables.diagnosis import diagnose
+from ilspace.tables.held_out import HeldOut
 from ilspace.tables.labels import LabelledTables
 from ilspace.tables.members import MEMBERS
 from ilspace.tables.verdict import (
@@ -21,7 +22,6 @@ from ilspace.tables.verdict import (
     POWER,
     TARGET_ALONE,
     Word,
-    held_out_in_turn,
     judge,
 )
 
@@ -69,7 +69,7 @@ def test_adapted_without_labels():
 
 
 def test_adapted_with_labels():
-    found = verdict_of(labelled(36))
+    found = verdict_of(labelled(36, small_tables(seed=1, n=45, nt=36)))
     assert found.word == Word.ADAPTED
     assert (found.judged_by, found.n_labels) == ("target labels", 36)
     assert set(found.scores) == {ADAPTED, UNADAPTED, TARGET_ALONE, *MEMBERS}
@@ -146,32 +146,56 @@ def rows_right(both, one, other, neither):
     )
 
 
+def by_labels(right, n_rows):
+    """The verdict where classifiers are right on these rows, all of one class."""
+    codes = {name: np.where(each, 0, 1) for name, each in right.items()}
+    adapted = codes.pop(ADAPTED)
+    n = len(adapted)
+    folds, weights = np.arange(n) % 3, np.full(n, 1 / n)
+    members = [name for name in codes if name in MEMBERS]
+    said = np.stack([np.eye(2)[each] for each in (adapted, *(codes.pop(name) for name in members))])
+    held = HeldOut(np.zeros(n, int), folds, said, codes, weights)
+    # the first member stands for the average
+    return verdict._by_labels(replace_prediction(held, adapted), ["first", *members], {}, n_rows)
+
+
+def replace_prediction(held, adapted):
+    """The same, with another prediction of the average."""
+
+    class Fixed(HeldOut):
+        def predicted(self):
+            return adapted
+
+    return Fixed(held.codes, held.folds, held.said, held.rivals, held.weights)
+
+
 def test_the_probability_is_that_of_the_discordant_rows():
     # of 9 rows on which they differ 7 are gained; a coin thrown 10 times falls on one side at most
     # 7 times in 968 of 1024 cases, which is the chance of a share above a half
     adapted, plain = rows_right(20, 7, 2, 5)
-    found = verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain}, {}, 9999)
+    found = by_labels({ADAPTED: adapted, UNADAPTED: plain}, 9999)
     assert found.probability == pytest.approx(968 / 1024)
     assert found.word == Word.ADAPTED
-    assert found.scores == {ADAPTED: 27 / 34, UNADAPTED: 22 / 34}
-    turned = verdict._by_labels({ADAPTED: plain, UNADAPTED: adapted}, {}, 9999)
+    assert found.scores[ADAPTED] == pytest.approx(27 / 34)
+    assert found.scores[UNADAPTED] == pytest.approx(22 / 34)
+    turned = by_labels({ADAPTED: plain, UNADAPTED: adapted}, 9999)
     assert turned.probability == pytest.approx(56 / 1024)
     assert turned.word == Word.UNADAPTED
     # rows on which both are right, or both wrong, say nothing
     adapted, plain = rows_right(200, 7, 2, 500)
-    more = verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain}, {}, 9999)
+    more = by_labels({ADAPTED: adapted, UNADAPTED: plain}, 9999)
     assert more.probability == found.probability
 
 
 def test_between_the_directions_it_cannot_tell():
     adapted, plain = rows_right(10, 4, 3, 3)
-    found = verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain}, {}, 9999)
+    found = by_labels({ADAPTED: adapted, UNADAPTED: plain}, 9999)
     assert found.word == Word.CANNOT_TELL
     assert found.probability == pytest.approx((1 + 8 + 28 + 56 + 70) / 256)
     assert found.n_more is not None
     assert found.n_more >= FEWEST_LABELS
     # no more than there are
-    assert verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain}, {}, 25).n_more == 5
+    assert by_labels({ADAPTED: adapted, UNADAPTED: plain}, 25).n_more == 5
 
 
 def test_one_method_alone_gives_no_direction_without_labels():
@@ -182,15 +206,13 @@ def test_one_method_alone_gives_no_direction_without_labels():
 def test_a_rival_that_is_clearly_better_forbids_to_recommend(name):
     adapted, plain = rows_right(10, 10, 0, 20)
     best = np.ones(40, dtype=bool)
-    found = verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain, name: best}, {}, 9999)
+    found = by_labels({ADAPTED: adapted, UNADAPTED: plain, name: best}, 9999)
     assert found.probability is not None
     assert found.probability >= CERTAINTY
     assert found.word == Word.CANNOT_TELL
     assert f"{name} is the best (100%)" in found.reason
     # one that adapts is no rival
-    assert verdict._by_labels({ADAPTED: adapted, UNADAPTED: plain, "ils": best}, {}, 9999).word == (
-        Word.ADAPTED
-    )
+    assert by_labels({ADAPTED: adapted, UNADAPTED: plain, "ils": best}, 9999).word == (Word.ADAPTED)
 
 
 def test_rows_needed_fall_with_the_lead_and_with_the_rows_that_differ():
@@ -219,18 +241,33 @@ def test_numbers_of_rows_have_two_digits(n, wanted):
 
 
 def test_labels_are_hidden_in_turn():
-    tables, counts = labelled(17), []
+    tables = labelled(17)
     model = TableClassifier(Constant()).fit(*tables)
     Constant.given.clear()
-    right = held_out_in_turn(model, tables, on_step=lambda *count: counts.append(count))
-    assert counts == [(i, 5) for i in range(1, 6)]
-    assert right[ADAPTED].tolist() == (TABLES.truth[:17] == "ant").tolist()
+    found = model.hold_out(*tables)
+    assert (model.classes_[found.predicted()] == "ant").all()
+    assert model.classes_[found.codes].tolist() == TABLES.truth[:17].tolist()
     known = np.array([[each is not None for each in given] for given in Constant.given])
-    assert known.shape == (5, 36)
-    assert (known[:, :17].sum(axis=0) == 4).all()  # each is hidden once
+    assert known.shape == (3, 36)
+    assert (known[:, :17].sum(axis=0) == 2).all()  # each is hidden once
     assert not known[:, 17:].any()
-    for hidden in ~known[:, :17]:  # every class is spread over all folds
+    for fold, hidden in enumerate(~known[:, :17]):  # every class is spread over all folds
         assert len(set(TABLES.truth[:17][hidden])) == 3
+        assert (found.folds[hidden] == fold).all()
+
+
+def test_what_is_said_of_hidden_labels_is_said_without_them():
+    tables = labelled(12)
+    found = TableClassifier().fit(*tables).held_out_
+    assert found is not None
+    assert tables.yt is not None
+    for fold in range(3):
+        hidden = np.flatnonzero(found.folds == fold)
+        given = tables.yt.copy()
+        given[hidden] = None
+        model = TableClassifier().fit(*tables._replace(yt=given))
+        said = model.member_probabilities(XT.iloc[hidden])
+        np.testing.assert_allclose(found.said[:, hidden], said, atol=1e-12)
 
 
 def test_what_is_hidden_is_not_known():
@@ -243,11 +280,13 @@ def test_what_is_hidden_is_not_known():
 
 
 def test_large_tables_are_thinned_and_keep_every_class(monkeypatch):
-    monkeypatch.setattr(verdict, "MOST_ROWS", 20)
+    monkeypatch.setattr(held_out, "MOST_ROWS", 20)
     y = np.append(Y[:43], ["rare", "rare"])
-    rows = verdict._some_of_each_class(y)
+    codes, known = np.unique(y, return_inverse=True)[1], np.where(np.arange(36) < 30, 0, -1)
+    rows, others = held_out.rows_to_learn_from(codes, known)
     assert 20 <= len(rows) <= 20 + 2 * 4
     assert (np.unique(y[rows], return_counts=True)[1] >= 2).all()
+    assert 20 <= len(others) < 36
     tables = LabelledTables(X, y, XT, labelled(30).yt)
-    right = held_out_in_turn(TableClassifier("linear").fit(*tables), tables)
-    assert {len(each) for each in right.values()} == {20}
+    found = TableClassifier("linear").fit(*tables).hold_out(*tables)
+    assert len(found.codes) == np.sum(known[others] == 0)

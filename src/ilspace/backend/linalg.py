@@ -303,17 +303,17 @@ _held = threading.Lock()
 
 @cache
 def _controller() -> ThreadpoolController:
-    """Find the BLAS libraries once: this takes longer than limiting their threads."""
+    """Find the thread pools once: this takes longer than limiting their threads."""
     return ThreadpoolController()
 
 
 @contextmanager
 def one_thread() -> Iterator[None]:
-    """Limit NumPy's and SciPy's linear algebra to one thread.
+    """Limit linear algebra, and the loops of scikit-learn, to one thread.
 
     For matrices of a few hundred rows several threads wait for each other longer than they work,
-    above all as NumPy and SciPy have separate thread pools. The limit is per process, so only the
-    outermost context sets and restores it; nested or concurrent ones do nothing.
+    above all as NumPy, SciPy and scikit-learn have separate thread pools. The limit is per process,
+    so only the outermost context sets and restores it; nested or concurrent ones do nothing.
 
     Yields
     ------
@@ -324,7 +324,7 @@ def one_thread() -> Iterator[None]:
         yield
         return
     try:
-        with _controller().limit(limits=1, user_api="blas"):
+        with _controller().limit(limits=1):
             yield
     finally:
         _held.release()

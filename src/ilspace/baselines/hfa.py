@@ -47,7 +47,9 @@ def augmented_svm(
     intercept : float
         Intercept of the decision function.
     """
-    machine = SVC(C=1.0, kernel="precomputed", tol=_TOLERANCE, max_iter=_MAX_SOLVER_STEPS)
+    # a seed, though it draws nothing: without, it would move NumPy's global generator
+    options = {"tol": _TOLERANCE, "max_iter": _MAX_SOLVER_STEPS, "random_state": 0}
+    machine = SVC(C=1.0, kernel="precomputed", **options)
     machine.fit((1 + trace_bound) * kernel, signs, sample_weight=costs)
     dual_coef = np.zeros(len(signs))
     dual_coef[machine.support_] = machine.dual_coef_[0]

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Iterable
 from typing import Any
 
 from ilspace.benchmark.field.plan import FieldPlan, parse_field_plan
 from ilspace.benchmark.field.table import FieldTable, make_field_table
+from ilspace.benchmark.plan_entries import parse_toml
 from ilspace.benchmark.plans import Plan, parse_plan, read_experiment
 from ilspace.benchmark.tables import Table, make_table
 
@@ -27,10 +27,7 @@ def load_experiment(name: str) -> Plan | FieldPlan:
         Checked.
     """
     name, text = read_experiment(name)
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError:
-        raw = {}
+    raw = parse_toml(name, text)
     return parse_field_plan(name, raw) if raw.get("kind") == "field" else parse_plan(name, text)
 
 

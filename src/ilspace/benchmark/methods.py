@@ -64,6 +64,8 @@ def make_estimator(name: str, parameters: dict[str, Any], seed: int | None) -> A
     try:
         estimator = (getattr(kind, maker) if maker else kind)(**direct)
         _spell_out(estimator).set_params(**nested)
+    except AttributeError:
+        raise PlanError(f"{kind_name} has no maker {maker!r}: correct it in the plan.") from None
     except (TypeError, ValueError) as error:
         raise PlanError(
             f"The parameters of {name} must be among {', '.join(kind().get_params())}, but are "

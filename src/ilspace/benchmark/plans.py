@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tomllib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from importlib import resources
@@ -11,7 +10,22 @@ from itertools import product
 from pathlib import Path
 from typing import Any, Protocol
 
+from ilspace.benchmark.experiment_names import experiment_names
+from ilspace.benchmark.plan_entries import (
+    METHOD_RULES,
+    METHODS,
+    NAME,
+    NAMES,
+    SOME_NAMES,
+    STRING,
+    TRIALS,
+    PlanError,
+    check_entries,
+    parse_toml,
+    read_plan_file,
+)
 from ilspace.benchmark.protocols import TRANSFERS
+from ilspace.datasets.preprocessing import STEPS
 
 FIXED = "paper"
 SELECTIONS = (FIXED, "label-free", "oracle")
@@ -21,10 +35,6 @@ target label, or on the target labels themselves."""
 FULL_SOURCE = "full-source"
 SETTINGS = ("unsupervised", "semi-supervised", FULL_SOURCE)
 """Which rows have labels: some or all of the source, and a few of the target if semi-supervised."""
-
-
-class PlanError(ValueError):
-    """An invalid plan."""
 
 
 _AS_SPELLED = frozenset({"estimator", "parameters", "selection", "grid"})
@@ -365,12 +375,6 @@ class Plan:
         )
 
 
-def experiment_names() -> tuple[str, ...]:
-    """Names of the experiments that the package ships."""
-    folder = resources.files("ilspace.benchmark") / "experiments"
-    return tuple(sorted(each.name[:-5] for each in folder.iterdir() if each.name.endswith(".toml")))
-
-
 def load_plan(name: str) -> Plan:
     """Read a plan of the paper's kind.
 
@@ -409,7 +413,21 @@ def read_experiment(name: str) -> tuple[str, str]:
             f"{name!r} must be an experiment ({', '.join(experiment_names())}) or a TOML file, but "
             "is neither."
         )
-    return path.stem, path.read_text(encoding="utf-8")
+    return path.stem, read_plan_file(path)
+
+
+_RULES = {
+    "title": STRING,
+    "paper": STRING,
+    "dataset": NAME,
+    "features": STRING,
+    "preprocessing": SOME_NAMES,
+    "setting": STRING,
+    "trials": TRIALS,
+    "method": METHODS,
+    "transfers": SOME_NAMES,
+    "columns": NAMES,
+}
 
 
 def parse_plan(name: str, text: str) -> Plan:
@@ -427,10 +445,7 @@ def parse_plan(name: str, text: str) -> Plan:
     Plan
         Checked.
     """
-    try:
-        raw = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise PlanError(f"The plan {name} must be TOML, but is not: {error}.") from None
+    raw = parse_toml(name, text)
     known = {"title", "paper", "dataset", "features", "preprocessing", "setting", "trials"}
     extra = set(raw) - known - {"method", "transfers", "columns"}
     missing = known - {"title", "paper"} - set(raw)
@@ -441,6 +456,7 @@ def parse_plan(name: str, text: str) -> Plan:
             f"The plan {name} {what}; it may hold "
             f"{', '.join(sorted(known | {'transfers', 'columns'}))} and a [[method]] for each row."
         )
+    check_entries(f"the plan {name}", raw, _RULES)
     if raw["setting"] not in SETTINGS:
         raise PlanError(f"setting must be one of {', '.join(SETTINGS)}, got {raw['setting']!r}.")
     if raw["setting"] == FULL_SOURCE and raw["trials"] != 1:
@@ -456,6 +472,7 @@ def parse_plan(name: str, text: str) -> Plan:
                 f"A [[method]] of {name} needs a name and an estimator, and may have parameters, "
                 f"selection, paper, grid and trials, but is {entry}."
             )
+        check_entries(f"a [[method]] of {name}", entry, METHOD_RULES)
         method = Method(**entry)
         if method.selection not in SELECTIONS:
             raise PlanError(
@@ -467,10 +484,28 @@ def parse_plan(name: str, text: str) -> Plan:
                 f"it, but its selection is {method.selection!r} and its grid {dict(method.grid)}."
             )
         methods.append(replace(method, paper=method.paper or method.name))
+    names = [method.name for method in methods]
+    if len(set(names)) < len(names):
+        raise PlanError(
+            f"The methods of {name} must have different names, but they are {', '.join(names)}: "
+            "rename one."
+        )
+    for each in raw["preprocessing"]:
+        if not set(each.split("-")) <= set(STEPS):
+            raise PlanError(
+                f"A preprocessing must be a chain, separated by dashes, of the steps "
+                f"{', '.join(STEPS)}, but {name} has {each!r}: correct it."
+            )
     transfers = [
         tuple(each.split("-")) if "-" in each else (each[:1], each[1:])
         for each in raw.get("transfers", ["".join(each) for each in TRANSFERS])
     ]
+    for each in transfers:
+        if len(each) != 2 or not all(each):
+            raise PlanError(
+                "A transfer must be a source and a target, such as AW or amazon-webcam, but "
+                f"{name} has {'-'.join(each)!r}: correct it."
+            )
     columns = raw.get("columns", [])
     if columns and len(columns) != len(transfers):
         raise PlanError(

@@ -29,6 +29,7 @@ class Store:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._read_up_to, self._finished = 0, set[str]()
 
     def records(self) -> Iterator[dict[str, Any]]:
         """Read the records, in the order of writing.
@@ -56,9 +57,24 @@ class Store:
 
     def finished(self) -> set[str]:
         """Keys of the cells that have a result; failed cells are run again."""
+        self._read_up_to, self._finished = 0, set()
         return {
             cell_key(record["cell"]) for record in self.records() if record.get("error") is None
         }
+
+    def finished_lately(self) -> set[str]:
+        """As :meth:`finished`, and after it; reads what was added since it was asked last."""
+        if self.path.is_file():
+            with self.path.open("rb") as stream:
+                stream.seek(self._read_up_to)
+                for line in stream:
+                    if not line.endswith(b"\n"):  # it is being written
+                        break
+                    self._read_up_to += len(line)
+                    content = _parsed(line)
+                    if isinstance(content.get("cell"), dict) and content.get("error") is None:
+                        self._finished.add(cell_key(content["cell"]))
+        return self._finished
 
     def append(self, record: dict[str, Any]) -> None:
         """Add a record.
@@ -89,11 +105,7 @@ class Store:
             for line in stream:
                 if not line.endswith(b"\n"):
                     return
-                try:
-                    content = json.loads(line)
-                except ValueError:
-                    continue
-                if isinstance(content, dict):
+                if content := _parsed(line):
                     yield content
 
     def _write(self, content: dict[str, Any]) -> None:
@@ -111,6 +123,15 @@ class Store:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def _parsed(line: bytes) -> dict[str, Any]:
+    """What a line holds; nothing, if it is damaged."""
+    try:
+        content = json.loads(line)
+    except ValueError:
+        return {}
+    return content if isinstance(content, dict) else {}
 
 
 @dataclass(frozen=True)

@@ -8,13 +8,15 @@ import sys
 
 
 class Interruption(BaseException):
-    """Ctrl-C. Not a KeyboardInterrupt, which the parser would turn into exit code 1."""
+    """Ctrl-C, or a request to end. No KeyboardInterrupt, which the parser makes exit code 1."""
 
-
-_INTERRUPTED = 130
-"""Exit code, as shells have it."""
 
 _interruptions: list[int] = []
+
+
+def interruption_code() -> int:
+    """Exit code after an interruption, as shells have it: 130, or 143 for a request to end."""
+    return 128 + (_interruptions[-1] if _interruptions else signal.SIGINT)
 
 
 def explain(error: ImportError, what: str) -> str:
@@ -30,9 +32,13 @@ def explain(error: ImportError, what: str) -> str:
     return f'{what} needs {missing}, which is not installed: pip install "ilspace[demo]"'
 
 
+_INTERRUPTING = (signal.SIGINT, signal.SIGTERM)
+
+
 def _interrupt(number: int, frame: object) -> None:
     _interruptions.append(number)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # once is enough: files are being taken away
+    for each in _INTERRUPTING:
+        signal.signal(each, signal.SIG_IGN)  # once is enough: files are being taken away
     raise Interruption
 
 
@@ -46,17 +52,18 @@ def main() -> None:
         sys.stdout.reconfigure(
             encoding=None if is_shown else "utf-8", errors="backslashreplace" if is_shown else None
         )
-    if signal.getsignal(signal.SIGINT) != signal.SIG_IGN:  # as a shell starts what runs behind it
-        signal.signal(signal.SIGINT, _interrupt)
+    for each in _INTERRUPTING:
+        if signal.getsignal(each) != signal.SIG_IGN:  # as a shell starts what runs behind it
+            signal.signal(each, _interrupt)
     try:
         from ilspace.cli.app import app
 
         app()
     except BaseException as error:
         # compiled code may turn an interruption into an error of its own, as while it is imported
-        if _interruptions and getattr(error, "code", None) not in (0, _INTERRUPTED):
+        if _interruptions and getattr(error, "code", None) not in (0, interruption_code()):
             sys.stderr.write("Interrupted; no file was left half-written.\n")
-            sys.exit(_INTERRUPTED)
+            sys.exit(interruption_code())
         if not isinstance(error, ModuleNotFoundError):
             raise
         sys.exit(explain(error, "The command ilspace"))

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -36,6 +38,16 @@ def _scores(plan: Plan | FieldPlan, records: dict[str, list[dict[str, Any]]]) ->
     return table
 
 
+@contextmanager
+def _line_ended(console: Console) -> Iterator[None]:
+    """Begin a new line after what is shown, as on a terminal, so that no message sticks to it."""
+    try:
+        yield
+    finally:
+        if not console.is_terminal:
+            console.line()
+
+
 def run_and_watch(plan: Plan | FieldPlan, store: Store, *, jobs: int, dask: str | None) -> int:
     """Run what is left of a plan; the number of cells that failed."""
     cells = list(plan.cells())
@@ -55,14 +67,22 @@ def run_and_watch(plan: Plan | FieldPlan, store: Store, *, jobs: int, dask: str 
     def show() -> Group:
         return Group(_scores(plan, records), progress)
 
-    with Live(show(), console=console, refresh_per_second=4, transient=False) as live:
+    with (
+        _line_ended(console),
+        Live(show(), console=console, refresh_per_second=4, transient=False) as live,
+    ):
 
         def on_record(record: dict[str, Any]) -> None:
             records[record["cell"]["method"]].append(record)
             progress.advance(task)
             live.update(show())
 
-        run_cells(cells, store, jobs=jobs, dask=dask, on_record=on_record)
+        n_run = run_cells(cells, store, jobs=jobs, dask=dask, on_record=on_record)
+    n_left = len(cells) - len(done) - n_run
+    if n_left > 0:
+        what = "1 cell was" if n_left == 1 else f"{n_left} cells were"
+        sentence = f"{what} left to another run on the same store; run it again for what it leaves."
+        console.print(sentence, highlight=False)
     n_failed = 0
     for method, tried in records.items():
         errors = [each["error"] for each in tried if each.get("error") is not None]

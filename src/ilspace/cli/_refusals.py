@@ -9,15 +9,24 @@ from contextlib import contextmanager, suppress
 
 import typer
 
-from ilspace.benchmark.plans import PlanError
-from ilspace.cli import Interruption, explain
-from ilspace.dask import ClusterError
-from ilspace.datasets import DataCorrupt, DataMissing
-from ilspace.storage import ModelFileError
-from ilspace.tables import TableError
+from ilspace.cli import Interruption, explain, interruption_code
 
-_REQUEST = (TableError, ModelFileError, ClusterError, PlanError, DataMissing, DataCorrupt)
-"""Errors that say what is wrong with a request or a file, and what to do."""
+REQUESTS = {
+    "TableError": "ilspace.tables.errors",
+    "ModelFileError": "ilspace.storage.error",
+    "ClusterError": "ilspace.dask.clusters",
+    "PlanError": "ilspace.benchmark.plan_entries",
+    "DataMissing": "ilspace.datasets._files",
+    "DataCorrupt": "ilspace.datasets._files",
+}
+"""Errors that say what is wrong with a request or a file, and what to do; and their modules, which
+are not imported for it."""
+
+
+def _request_errors() -> tuple[type[Exception], ...]:
+    """Those of them that can have been raised, as their module is there."""
+    there = ((sys.modules.get(home), name) for name, home in REQUESTS.items())
+    return tuple(getattr(module, name) for module, name in there if module is not None)
 
 
 @contextmanager
@@ -49,7 +58,7 @@ def refusals(
         yield
     except ImportError as error:
         said, code = explain(error, what), 1
-    except (*_REQUEST, *requests) as error:
+    except (*_request_errors(), *requests) as error:
         said, code = f"Error: {error}", 2
     except BrokenPipeError:  # whoever reads our output has seen enough
         with suppress(OSError, ValueError):  # what is left in the buffer goes nowhere, in silence
@@ -58,7 +67,7 @@ def refusals(
     except OSError as error:
         said, code = f"Error: {what} {failure}: {error}", 1
     except (KeyboardInterrupt, Interruption):
-        said, code = f"Interrupted; {kept}", 130
+        said, code = f"Interrupted; {kept}", interruption_code()
     else:
         return
     typer.echo(said, err=True)

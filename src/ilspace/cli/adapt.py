@@ -40,7 +40,7 @@ EXAMPLES = """**Examples**
 
 - 2: the request or a file makes no sense; the message says what to do, and nothing is written
 
-- 130: interrupted; nothing is written
+- 130, 143: interrupted (Ctrl-C, SIGTERM); nothing is written
 """
 
 
@@ -135,6 +135,14 @@ def adapt(
     force: Annotated[
         bool, typer.Option("--force", help="Replace results that are in the folder.")
     ] = False,
+    spreadsheet: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet",
+            help="Put an apostrophe before labels and identifiers that a spreadsheet would take "
+            "for formulas.",
+        ),
+    ] = False,
     as_json: Annotated[
         bool, typer.Option("--json", help="Print the summary as JSON on standard output.")
     ] = False,
@@ -179,7 +187,13 @@ def adapt(
                 listener=listener,
             )
             listener.on_stage("writing")
-            summary = write_outputs(adaptation, output, force=force, on_count=listener.on_count)
+            summary = write_outputs(
+                adaptation,
+                output,
+                force=force,
+                spreadsheet=spreadsheet,
+                on_count=listener.on_count,
+            )
         if as_json:
             typer.echo(json.dumps(summary, ensure_ascii=False))
         if not quiet:

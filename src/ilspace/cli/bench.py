@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from ilspace.benchmark.plans import PlanError, experiment_names, load_plan
-from ilspace.benchmark.store import Store, outdated_sentence
+from ilspace.benchmark.experiment_names import experiment_names
 from ilspace.cli._refusals import refusals
+
+if TYPE_CHECKING:
+    from ilspace.benchmark.store import Store
 
 bench = typer.Typer(
     name="bench", no_args_is_help=True, help="Rerun the paper's experiments; tables of results."
@@ -67,6 +69,8 @@ def _listed(text: str) -> list[str]:
 
 
 def _store(folder: Path, name: str) -> Store:
+    from ilspace.benchmark.store import Store
+
     return Store(folder / f"{Path(name).stem}.jsonl")
 
 
@@ -126,6 +130,8 @@ def table(
     with refusals("ilspace bench table"):
         from ilspace.benchmark.formats import SUFFIXES
         from ilspace.benchmark.kinds import load_experiment, summarise, write_table
+        from ilspace.benchmark.plans import PlanError
+        from ilspace.benchmark.store import outdated_sentence
         from ilspace.benchmark.tables import why_empty
         from ilspace.storage import write_whole
 
@@ -178,6 +184,7 @@ def report(
     its path.
     """
     with refusals("ilspace bench report"):
+        from ilspace.benchmark.plans import load_plan
         from ilspace.benchmark.report import write_report
         from ilspace.storage import write_whole
 

@@ -7,7 +7,6 @@ from typing import Annotated
 import typer
 
 from ilspace.cli._refusals import refusals
-from ilspace.datasets.catalogue import DATA_SETS, fetch, find_data_set
 
 data = typer.Typer(name="data", no_args_is_help=True, help="Data sets: list, find, download.")
 
@@ -17,6 +16,8 @@ Name = Annotated[str, typer.Argument(help="A data set; `ilspace data list` names
 @data.command("list")
 def list_() -> None:
     """List the data sets, and whether their files are here."""
+    from ilspace.datasets.catalogue import DATA_SETS
+
     width = max(map(len, DATA_SETS))
     for each in DATA_SETS.values():
         typer.echo(f"{each.name:{width}}  {each.state():7}  {each.about}")
@@ -26,6 +27,8 @@ def list_() -> None:
 def where(name: Name) -> None:
     """Print the paths of a data set's files, after checking their content."""
     with refusals("ilspace data where", ValueError):  # of a name that is unknown
+        from ilspace.datasets.catalogue import find_data_set
+
         for path in find_data_set(name).located():
             typer.echo(path)
 
@@ -46,8 +49,12 @@ def fetch_(
         from rich.console import Console
         from rich.progress import Progress
 
+        from ilspace.datasets.catalogue import fetch, find_data_set
+
         total = len(find_data_set(name).files)
-        with Progress(console=Console(stderr=True), transient=True) as bar:
+        console = Console(stderr=True)
+        console.quiet = not console.is_terminal  # where nothing moves, nothing is left
+        with Progress(console=console, transient=True) as bar:
             task = bar.add_task("", total=total)
 
             def show(path: str) -> None:

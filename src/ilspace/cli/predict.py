@@ -6,15 +6,14 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Annotated
+from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
-import ilspace
 from ilspace.cli._refusals import refusals
-from ilspace.storage import whole_file
-from ilspace.tables import TableClassifier, TableError
-from ilspace.tables.columns import listed
+
+if TYPE_CHECKING:
+    from ilspace.tables import TableClassifier
 
 EXAMPLES = """**Examples**
 
@@ -40,6 +39,14 @@ def predict(
     ] = "-",
     rows: Annotated[int, typer.Option(min=1, help="Rows to hold in memory at a time.")] = 10_000,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
+    spreadsheet: Annotated[
+        bool,
+        typer.Option(
+            "--spreadsheet",
+            help="Put an apostrophe before labels and identifiers that a spreadsheet would take "
+            "for formulas.",
+        ),
+    ] = False,
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="No progress bar.")] = False,
 ) -> None:
     """Label further rows of the target domain.
@@ -52,6 +59,8 @@ def predict(
         from rich.console import Console
         from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
+        from ilspace.tables.columns import listed
+        from ilspace.tables.errors import TableError
         from ilspace.tables.prediction import doubts_in_words, label_file
 
         loaded = _loaded(model)
@@ -69,7 +78,9 @@ def predict(
             def show(done: int) -> None:
                 progress.update(task, completed=done)
 
-            counts = label_file(loaded, table, output=stream, n_rows=rows, on_rows=show)
+            counts = label_file(
+                loaded, table, output=stream, n_rows=rows, spreadsheet=spreadsheet, on_rows=show
+            )
         if quiet:
             return
         said = f"Labelled {counts.rows} rows, {counts.trusted / counts.rows:.0%} trusted"
@@ -80,12 +91,13 @@ def predict(
 
 
 def _loaded(path: Path) -> TableClassifier:
+    from ilspace.tables import TableClassifier, TableError, load
     from ilspace.tables.prediction import MODEL
 
     if path.is_dir():
         path = path / MODEL  # the folder of results will do
     try:
-        model = ilspace.load(path)
+        model = load(path)
     except OSError as error:
         raise TableError(
             f"The model {path} must be a file that can be read, but is not "
@@ -102,6 +114,9 @@ def _loaded(path: Path) -> TableClassifier:
 @contextmanager
 def _opened(output: str, *, force: bool) -> Iterator[IO[str]]:
     """A stream that becomes a file once it is whole."""
+    from ilspace.storage import whole_file
+    from ilspace.tables.errors import TableError
+
     if output == "-":
         yield sys.stdout
         sys.stdout.flush()

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import scipy.io
 
 from ilspace.datasets._files import DataCorrupt, DataMissing
 from ilspace.datasets.domain import Domain
+from ilspace.datasets.mat_files import read_mat
 
 KEYS = (("FTS", "LABELS"), ("fea", "gnd"), ("fts", "labels"), ("feas", "labels"), ("X", "y"))
 """Names under which published files hold features and labels: VGG-FC6 and FC7 of Herath et al.,
@@ -48,7 +48,11 @@ def load_domain(path: str | Path, *, label: str | None = None, sha256: str | Non
     if sha256 is not None and found != sha256:
         raise DataCorrupt(f"{path} must have sha256 {sha256}, but has {found}: replace it.")
     try:
-        X, y = reader(path, label or "label")
+        if path.suffix == ".mat" and sha256 is None:  # of unknown origin, and perhaps damaged
+            with path.open("rb") as stream:
+                X, y = _of_names(read_mat(stream), path)
+        else:
+            X, y = reader(path, label or "label")
         return Domain(path.stem, np.ascontiguousarray(X), y, f"{path.name}, sha256 {found}")
     except DataCorrupt:
         raise
@@ -103,6 +107,8 @@ def _labels(values: Any) -> np.ndarray:
 
 
 def _read_mat(path: Path, label: str) -> tuple[np.ndarray, np.ndarray]:
+    import scipy.io
+
     return _of_names(scipy.io.loadmat(path), path)
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -280,19 +282,45 @@ def _different_names(source: np.ndarray | None, target: np.ndarray | None) -> st
     return f"; only in X: {only_source}, only in Xt: {only_target}"
 
 
+@contextmanager
+def quiet_checks(X: Any, name: str) -> Iterator[None]:
+    """Refuse rows with masked entries, and let others be checked without a warning of infinity.
+
+    Parameters
+    ----------
+    X : array-like of shape (n, d)
+        Rows, before they become an array: that would lose the mask.
+    name : str
+        What to call them.
+
+    Yields
+    ------
+    None
+        While scikit-learn checks them; it refuses infinity, but adds it up first.
+    """
+    if np.ma.is_masked(X):
+        raise ValueError(
+            f"{name} must not have masked entries, but has {int(np.ma.count_masked(X))}: fill "
+            "them, for instance with sklearn.impute.SimpleImputer, or drop such rows."
+        )
+    with np.errstate(invalid="ignore", over="ignore"):
+        yield
+
+
 def _check_source(X, y, caller: str, *, name: str = "X"):
     y = natural_labels(y)
     if is_foreign(X):
         check_foreign(X, name, at_least=2)
     else:
-        X = check_array(
-            X,
-            accept_sparse="csr",
-            dtype=FLOATS,
-            ensure_min_samples=2,
-            input_name=name,
-            estimator=caller,
-        )
+        with quiet_checks(X, name):
+            X = check_array(
+                X,
+                accept_sparse="csr",
+                dtype=FLOATS,
+                ensure_min_samples=2,
+                input_name=name,
+                estimator=caller,
+            )
     y = _check_y(y, multi_output=False, y_numeric=False, estimator=caller)
     check_consistent_length(X, y)
     check_classification_targets(y)
@@ -304,15 +332,16 @@ def _check_target(Xt, caller: str):
     if is_foreign(Xt):
         check_foreign(Xt, "Xt", at_least=2)
     else:
-        Xt = check_array(
-            Xt,
-            accept_sparse="csr",
-            dtype=FLOATS,
-            ensure_all_finite=False,
-            ensure_min_samples=0,
-            input_name="Xt",
-            estimator=caller,
-        )
+        with quiet_checks(Xt, "Xt"):
+            Xt = check_array(
+                Xt,
+                accept_sparse="csr",
+                dtype=FLOATS,
+                ensure_all_finite=False,
+                ensure_min_samples=0,
+                input_name="Xt",
+                estimator=caller,
+            )
         check_size(Xt, "Xt", at_least=2)
         check_finite(Xt, "Xt")
     check_magnitude(Xt, "Xt")

@@ -22,7 +22,7 @@ from ilspace.domains import (
     domain_position,
     domain_positions,
 )
-from ilspace.domains.checks import FLOATS, check_foreign, check_magnitude
+from ilspace.domains.checks import FLOATS, check_foreign, check_magnitude, quiet_checks
 from ilspace.domains.labels import natural_labels
 
 Position = int | np.ndarray
@@ -126,10 +126,12 @@ class DomainAdapter(BaseEstimator):
             check_foreign(X, "X")
             self._check_width(X, first)
         elif named and (first == 0 or (first < 0 and alike)):
-            X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
+            with quiet_checks(X, "X"):
+                X = validate_data(self, X, accept_sparse="csr", dtype=FLOATS, reset=False)
         else:
             names = _get_feature_names(X)
-            X = check_array(X, accept_sparse="csr", dtype=FLOATS)
+            with quiet_checks(X, "X"):
+                X = check_array(X, accept_sparse="csr", dtype=FLOATS)
             self._check_width(X, first)
             if names is not None and first < 0:
                 self._check_target_names(names)

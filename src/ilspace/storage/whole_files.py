@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import os
-import secrets
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
+
+from ilspace.storage.drafts import collect_drafts, draft_of, locked
 
 
 @contextmanager
@@ -33,11 +34,15 @@ def whole_file(path: Path, mode: str = "wb", **open_options: Any) -> Iterator[IO
     FileNotFoundError
         If the folder does not exist.
     """
-    # in the same folder: a rename across file systems would copy. The name is truncated, as that of
-    # `path` may have the maximum length.
-    draft = path.with_name(f".{path.name[:20]}-{secrets.token_hex(8)}")
+    if path.is_symlink():  # the link stays, and leads to the file
+        path = Path(os.path.realpath(path))
+    draft = draft_of(path)
+    collect_drafts(path)
     try:
-        with _created(draft, path, mode.replace("w", "x"), **open_options) as stream:
+        with (
+            _created(draft, path, mode.replace("w", "x"), **open_options) as stream,
+            locked(stream.fileno()),
+        ):
             yield stream
             stream.flush()
             os.fsync(stream.fileno())  # some file systems report only here that they are full

@@ -22,19 +22,37 @@ from ilspace.domains.class_prior import class_factors
 from ilspace.domains.labels import encode_source, encode_target, natural_labels
 from ilspace.estimators import ILSClassifier
 from ilspace.estimators.persistence import Fitted, loadable, save_estimator, training_record
+from ilspace.ils.rounds import PAIR_ROWS
 from ilspace.rules.class_prior import (
     ClassPriorEstimate,
+    counted_class_prior,
     estimate_class_prior,
     overlap_of_classes,
+    sample_of_classes,
 )
 from ilspace.selection.calibration import raised
 from ilspace.storage import ModelFileError, schema
 from ilspace.tables import encoding
 from ilspace.tables.agreement import Agreement, measure_agreement
 from ilspace.tables.columns import ColumnPlan, plan_columns
+from ilspace.tables.committee import Learned, Views, say, with_shares
 from ilspace.tables.errors import TableError
+from ilspace.tables.held_out import (
+    N_FOLDS,
+    HeldOut,
+    folds_of_rows,
+    rows_to_learn_from,
+    weights_of_rows,
+)
 from ilspace.tables.kinds import STRING, is_whole
-from ilspace.tables.members import ASKED, MEMBERS, METHODS, Asked, LogisticRule, probabilities
+from ilspace.tables.members import (
+    ASKED,
+    MEMBERS,
+    METHODS,
+    Asked,
+    LogisticRule,
+    TargetLogisticRule,
+)
 from ilspace.tables.trust import Trust, in_words, learn_trust
 
 COMMITTEE = "committee"
@@ -45,8 +63,17 @@ ADAPTED, UNADAPTED = "adapted", "unadapted"
 _NOT_ADAPTED = ("SourceOnly", "TargetOnly", "Pooled")
 """Baselines that do not adapt."""
 
+TARGET_ALONE = "linear-target"
+"""The method that learns from target labels alone."""
+
+JUDGED_ROWS = 20_000
+"""Target rows that stand for all where it is judged how far members agree."""
+
 _FEWEST_KNOWN = 0.5
 """Share of its columns in which a row must have a value, for its label to be trusted."""
+
+
+_WEIGHTS = schema.Check("be 0 or more", lambda weights: np.all(weights >= 0))
 
 
 class Step(NamedTuple):
@@ -65,21 +92,6 @@ class Step(NamedTuple):
     member: str
     iteration: int
     objective: float
-
-
-class Views(NamedTuple):
-    """Two tables as numbers, in the two ways in which they are scaled.
-
-    Attributes
-    ----------
-    source : dict of str to ndarray of shape (n, n_encoded)
-        Source rows, by scaling.
-    target : dict of str to ndarray of shape (nt, n_encoded)
-        Target rows, by scaling; as the source is scaled only where the tables share their columns.
-    """
-
-    source: dict[str, np.ndarray]
-    target: dict[str, np.ndarray]
 
 
 @loadable
@@ -115,9 +127,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     text : sequence of str, default=()
         Columns of free text, which becomes dimensions that its words and parts of words span;
         columns of many different sentences are found without.
-    trust : float, default=0.9
-        Mean probability by the members from which on a prediction that all of them share may be
-        trusted; below 1.
+    trust : float, default=0.85
+        Probability from which on a prediction that all members share may be trusted; below 1.
     random_state : int, default=0
         Draws rows where there are many.
     callback : callable, default=None
@@ -140,6 +151,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         Shares of the classes that were assumed.
     prior_estimate_ : ClassPriorEstimate or None
         How they were estimated, if they were; not saved.
+    member_weights_ : ndarray of shape (n_members,)
+        Weights of the members in the average: equal without target labels, else by how probable
+        each of them finds labels that it did not see.
+    held_out_ : HeldOut or None
+        What the members say of such labels; None without, and not saved.
     agreement_ : Agreement
         How far the members agree on target rows without a label, and what that says of their
         accuracy.
@@ -163,7 +179,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     ['s', 's', 'l', 'l']
     """
 
-    _revision: ClassVar[int] = 2
+    _revision: ClassVar[int] = 3
 
     _parameter_constraints = {
         "method": [str, BaseEstimator],
@@ -193,6 +209,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             },
         ),
         "class_prior_": schema.ArrayOf(("c",)),
+        "member_weights_": schema.ArrayOf(("m",), check=_WEIGHTS),
         "agreement_": Agreement.schema,
         "trust_": Trust.schema,
         "recommended_": schema.Value(
@@ -210,7 +227,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         ids=(),
         ignored=(),
         text=(),
-        trust=0.9,
+        trust=0.85,
         random_state=0,
         callback=None,
     ):
@@ -308,42 +325,43 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self, X, classes: np.ndarray, codes: np.ndarray, Xt, known: np.ndarray
     ) -> None:
         """Learn from tables whose encoders are known."""
-        rng = as_generator(self.random_state)
-        self._find_prior(X, classes, codes, Xt, known, rng)
-        weights = class_factors(self.class_prior_, np.bincount(codes))[codes]
-        self.own_encoder_, _ = encoding.fit_encoder(
-            X, self.plan_.source, scaling=self.source_encoder_.scaling, weights=weights
-        )
-        views = self._views(X, Xt)
-        y, yt = classes[codes], np.where(known >= 0, classes[known], np.array(None))
-        given = yt if (known >= 0).any() else None
-        asked = []
-        for name, scaling, estimator in self._candidates():
-            can_tell = self.callback is not None and "callback" in estimator.get_params(deep=False)
-            own = estimator.callback if can_tell else None
-            if can_tell:
-                estimator.set_params(callback=self._told(name, own))
-            estimator.fit(views.source[scaling], y, views.target[scaling], given)
-            if can_tell:
-                estimator.set_params(callback=own)
-            adapts = METHODS[name].adapts if name in METHODS else name not in _NOT_ADAPTED
-            asked.append(Asked(name, scaling, adapts, estimator))
-        self.members_ = tuple(asked)
+        learned = self._learn(X, classes, codes, Xt, known)
+        self.members_, views = learned.members, learned.views
+        self.class_prior_, self.prior_estimate_ = learned.prior, learned.estimate
+        self.own_encoder_ = learned.own_encoder
         self.unadapted_ = None
         if self.plan_.are_shared:
-            self.unadapted_ = LogisticRule().fit(views.source["source"], y)
+            self.unadapted_ = LogisticRule().fit(views.source["source"], classes[codes])
+        self.held_out_: HeldOut | None = None
+        self.member_weights_ = np.full(len(self.members_), 1 / len(self.members_))
+        if len(self.members_) > 1 and np.sum(known >= 0) >= N_FOLDS:
+            self.held_out_ = self._hold_out(X, classes, codes, Xt, known)
+            self.member_weights_ = self.held_out_.member_weights()
         free = known < 0 if (known < 0).any() else known >= 0
-        said = self._said(views.target)[:, free]
-        self.agreement_ = measure_agreement(said, np.array([each.adapts for each in asked]))
+        adapts = np.array([each.adapts for each in self.members_])
+        judged = views.target
+        if len(known) > JUDGED_ROWS:
+            rng = as_generator(self.random_state)
+            free = rng.permutation(np.flatnonzero(free))[:JUDGED_ROWS]
+            judged, free = {name: rows[free] for name, rows in judged.items()}, slice(None)
+        self.agreement_ = measure_agreement(
+            say(learned.members, learned.prior, judged)[:, free],
+            adapts,
+            self.member_weights_,
+            held_out=self.held_out_,
+        )
         overlap = 1.0
         if self.plan_.are_shared:
             overlap = overlap_of_classes(
-                views.source["source"], codes, views.target["source"], rng=rng
+                views.source["source"],
+                codes,
+                views.target["source"],
+                rng=as_generator(self.random_state),
             )
         self.trust_ = learn_trust(
             self.agreement_,
             self.target_encoder_.distances(self.target_encoder_.read(Xt)),
-            n_members=len(asked),
+            n_members=len(self.members_),
             fewest_rows=int(np.bincount(codes)[self.class_prior_ > 0].min()),
             overlap=overlap,
             probability=self.trust,
@@ -351,30 +369,119 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.recommended_ = ADAPTED
         self.classes_ = classes
 
-    def _find_prior(
-        self, X, classes: np.ndarray, codes: np.ndarray, Xt, known: np.ndarray, rng
-    ) -> None:
-        """Find the shares of the classes in the target."""
-        self.prior_estimate_: ClassPriorEstimate | None = None
-        prior = self.class_prior
-        if isinstance(prior, str) and prior == "auto":
-            if not self.plan_.are_shared:
-                prior = "source"
-            else:
-                views = self.source_encoder_.encode(X), self.source_encoder_.encode(Xt)
-                self.prior_estimate_ = estimate_class_prior(
-                    views[0], codes, views[1], known, len(classes), rng=rng
-                )
-                prior = self.prior_estimate_.shares
+    def _learn(
+        self,
+        X,
+        classes: np.ndarray,
+        codes: np.ndarray,
+        Xt,
+        known: np.ndarray,
+        during: str = "",
+    ) -> Learned:
+        """Fit the members; `during` names the fit where it is not the only one."""
+        estimate = self._estimate_prior(X, classes, codes, Xt, known)
+        prior = self.class_prior if estimate is None else estimate.shares
         if prior is None or isinstance(prior, str):
-            self.class_prior_ = np.bincount(codes) / len(codes)
+            prior = np.bincount(codes) / len(codes)
         else:
-            self.class_prior_ = check_class_prior(prior, classes)
+            prior = check_class_prior(prior, classes)
+        own_encoder, _ = encoding.fit_encoder(
+            X,
+            self.plan_.source,
+            scaling=self.source_encoder_.scaling,
+            weights=class_factors(prior, np.bincount(codes))[codes],
+        )
+        source = {"source": self.source_encoder_.encode(X), "own": own_encoder.encode(X)}
+        views = Views(source, self._target_views(Xt))
+        y, yt = classes[codes], np.where(known >= 0, classes[known], np.array(None))
+        given = yt if (known >= 0).any() else None
+        members = []
+        for name, scaling, estimator in self._candidates(prior):
+            can_tell = self.callback is not None and "callback" in estimator.get_params(deep=False)
+            own = estimator.callback if can_tell else None
+            if can_tell:
+                estimator.set_params(callback=self._told(name + during, own))
+            rows, labels = slice(None), given
+            if name in METHODS and METHODS[name].sums_pairs:
+                rows, labels = _some_labels(codes, given, known, as_generator(self.random_state))
+            estimator.fit(views.source[scaling][rows], y[rows], views.target[scaling], labels)
+            if can_tell:
+                estimator.set_params(callback=own)
+            adapts = METHODS[name].adapts if name in METHODS else name not in _NOT_ADAPTED
+            members.append(Asked(name, scaling, adapts, estimator))
+        return Learned(tuple(members), prior, estimate, own_encoder, views)
 
-    def _views(self, X, Xt) -> Views:
-        """Both tables as numbers."""
-        source = {"source": self.source_encoder_.encode(X), "own": self.own_encoder_.encode(X)}
-        return Views(source, self._target_views(Xt))
+    def hold_out(self, X, y, Xt, yt):
+        """Find what is said of labelled target rows without their own labels.
+
+        Parameters
+        ----------
+        X : DataFrame
+            Rows of the source.
+        y : array-like of shape (n,)
+            Their labels.
+        Xt : DataFrame
+            Rows of the target.
+        yt : array-like of shape (nt,)
+            Labels of the target rows; None where there is none.
+
+        Returns
+        -------
+        HeldOut
+            As `held_out_`, which a committee has since its fit.
+        """
+        check_is_fitted(self)
+        _, codes = encode_source(np.asarray(natural_labels(y)))
+        known = encode_target(yt, self.classes_, len(Xt))
+        return self._hold_out(X, self.classes_, codes, Xt, known)
+
+    def _hold_out(
+        self, X, classes: np.ndarray, codes: np.ndarray, Xt, known: np.ndarray
+    ) -> HeldOut:
+        """Fit again without the labels of each fold."""
+        some, others = rows_to_learn_from(codes, known)
+        X, codes, Xt, known = X.iloc[some], codes[some], Xt.iloc[others], known[others]
+        labelled = np.flatnonzero(known >= 0)
+        truth = known[labelled]
+        folds = folds_of_rows(truth)
+        said: list[tuple[np.ndarray, np.ndarray]] = []
+        rivals: dict[str, np.ndarray] = {}
+        for fold in range(N_FOLDS):
+            hidden, own = labelled[folds == fold], folds == fold
+            given = known.copy()
+            given[hidden] = -1
+            during = f", labels held out {fold + 1} of {N_FOLDS}"
+            learned = self._learn(X, classes, codes, Xt, given, during)
+            views = {name: rows[hidden] for name, rows in learned.views.target.items()}
+            said.append((np.flatnonzero(own), say(learned.members, learned.prior, views)))
+            if self.plan_.are_shared:
+                rule = LogisticRule().fit(learned.views.source["source"], classes[codes])
+                _note(rivals, UNADAPTED, own, rule.predict_proba(views["source"]))
+            if (given >= 0).any():
+                rule = TargetLogisticRule().fit(
+                    learned.views.source["own"],
+                    classes[codes],
+                    learned.views.target["own"],
+                    np.where(given >= 0, classes[given], np.array(None)),
+                )
+                _note(rivals, TARGET_ALONE, own, rule.predict_proba(views["own"]))
+        counts = np.bincount(truth, minlength=len(classes))
+        random = counted_class_prior(counts, all_known=bool((known >= 0).all())) is not None
+        weights = weights_of_rows(truth, self.class_prior_, random=random)
+        order = np.argsort(np.concatenate([rows for rows, _ in said]))
+        found = np.concatenate([each for _, each in said], axis=1)[:, order]
+        return HeldOut(truth, folds, found, rivals, weights)
+
+    def _estimate_prior(
+        self, X, classes: np.ndarray, codes: np.ndarray, Xt, known: np.ndarray
+    ) -> ClassPriorEstimate | None:
+        """Estimate the shares of the classes in the target, if that is asked for and possible."""
+        prior = self.class_prior
+        if not (isinstance(prior, str) and prior == "auto" and self.plan_.are_shared):
+            return None
+        views = self.source_encoder_.encode(X), self.source_encoder_.encode(Xt)
+        rng = as_generator(self.random_state)
+        return estimate_class_prior(views[0], codes, views[1], known, len(classes), rng=rng)
 
     def _target_views(self, Xt) -> dict[str, np.ndarray]:
         return self._scaled(self.target_encoder_.read(Xt))
@@ -386,15 +493,15 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             views["source"] = self.source_encoder_.scale_entries(entries)
         return views
 
-    def _candidates(self) -> list[tuple[str, str, Any]]:
+    def _candidates(self, prior: np.ndarray) -> list[tuple[str, str, Any]]:
         """Name, scaling and estimator of all that are asked."""
         method = self.method
         if not isinstance(method, str):
             return [(type(method).__name__, "own", clone(method))]
         options: dict[str, Any] = {
-            "class_prior": None if self.class_prior is None else self.class_prior_
+            "class_prior": None if self.class_prior is None else prior,
+            "random_state": self.random_state,
         }
-        options["random_state"] = self.random_state
         if method == COMMITTEE:
             names = [name for name in MEMBERS if self.plan_.are_shared or name == "ils"]
         elif method in METHODS:
@@ -476,23 +583,36 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         check_domain(domain)
         if domain == "target":
-            return self._said(self._target_views(X))
-        views = {"source": self.source_encoder_.encode(X), "own": self.own_encoder_.encode(X)}
-        return self._said(views, domain)
+            views = self._target_views(X)
+        else:
+            views = {"source": self.source_encoder_.encode(X), "own": self.own_encoder_.encode(X)}
+        return say(self.members_, self.class_prior_, views, domain)
 
-    def _said(self, views: dict[str, np.ndarray], domain: str = "target") -> np.ndarray:
-        found = np.stack(
-            [probabilities(each.estimator, views[each.scaling], domain) for each in self.members_]
-        )
-        return self._with_shares(found)
+    def _average(self, said: np.ndarray) -> np.ndarray:
+        """Calibrated average of what the members say."""
+        average = np.tensordot(self.member_weights_, said, axes=1)
+        return raised(average, self.agreement_.inverse_temperature)
 
-    def _with_shares(self, found: np.ndarray) -> np.ndarray:
-        """Probabilities without classes of share 0, which a method may not know of."""
-        if (self.class_prior_ > 0).all():
-            return found
-        found = np.where(self.class_prior_ > 0, found, 0.0)
-        total = found.sum(axis=-1, keepdims=True)
-        return np.where(total > 0, found / np.where(total > 0, total, 1.0), self.class_prior_)
+    def unadapted_probabilities(self, X):
+        """What is said of target rows without adaptation.
+
+        Parameters
+        ----------
+        X : DataFrame
+            Rows of the target.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes) or None
+            Probabilities by `unadapted_`; None where the tables share no columns.
+        """
+        check_is_fitted(self)
+        return self._plain(self._target_views(X))
+
+    def _plain(self, views: dict[str, np.ndarray]) -> np.ndarray | None:
+        if self.unadapted_ is None:
+            return None
+        return with_shares(self.unadapted_.predict_proba(views["source"]), self.class_prior_)
 
     def predict_proba(self, X, domain="target"):
         """Probabilities of the classes.
@@ -507,11 +627,10 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n, n_classes)
-            The mean of what the members say, less sure the less they agree on the target. Rows sum
-            to 1.
+            The mean of what the members say, by their weights, less sure the less they agree on the
+            target. Rows sum to 1.
         """
-        said = self.member_probabilities(X, domain)
-        return raised(said.mean(axis=0), self.agreement_.inverse_temperature)
+        return self._average(self.member_probabilities(X, domain))
 
     def predict(self, X, domain="target"):
         """Class of each row, by the committee.
@@ -543,7 +662,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         -------
         DataFrame
             ``label`` (what the verdict recommends), ``probability`` of that label, ``trusted``,
-            ``doubts`` (why not: ``unsure`` and ``far`` are beyond the bounds of trust, ``missing``
+            ``doubts`` (why not: ``unsure`` and ``far`` are beyond the bounds of trust,
+            ``contested`` are of a class on whose rows the members agree too seldom, ``missing``
             lack half of the columns, of ``split`` the members say different things, and
             ``withheld`` are all where too little is known of the target), ``adapted`` and
             ``unadapted``, the labels with and without adaptation; the latter is missing where the
@@ -554,18 +674,16 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         entries = self.target_encoder_.read(X)
         views = self._scaled(entries)
-        said = self._said(views)
-        average = said.mean(axis=0)
-        found = raised(average, self.agreement_.inverse_temperature)
+        said = say(self.members_, self.class_prior_, views)
+        found, plain = self._average(said), self._plain(views)
         adapted = found.argmax(axis=1)
         unadapted, codes = None, adapted
-        if self.unadapted_ is not None:
-            unadapted = self._with_shares(self.unadapted_.predict_proba(views["source"])).argmax(
-                axis=1
-            )
+        if plain is not None:
+            unadapted = plain.argmax(axis=1)
             codes = unadapted if self.recommended_ == UNADAPTED else adapted
         each = np.arange(len(codes))
-        doubts = self.trust_.doubts(average[each, codes], self.target_encoder_.distances(entries))
+        distances = self.target_encoder_.distances(entries)
+        doubts = self.trust_.doubts(found[each, codes], distances, codes)
         doubts["missing"] = entries.n_known / len(self.target_encoder_.columns) < _FEWEST_KNOWN
         doubts["split"] = (said.argmax(axis=2) != codes).any(axis=0)
         words = in_words(doubts)
@@ -654,7 +772,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """Complete the attributes that a file gave, and refuse those that do not agree."""
         source, target = self.source_encoder_, self.target_encoder_
         self.plan_ = replace(self.plan_, source=source.columns, target=target.columns)
-        self.prior_estimate_ = None
+        self.prior_estimate_, self.held_out_ = None, None
         self.n_features_in_ = len(source.columns)
         self.classes_ = self.members_[0].estimator.classes_
         if not all(is_whole(str(each)) for each in self.classes_):
@@ -667,6 +785,10 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             raise ModelFileError("its rule without adaptation should be there and is not")
         if len(self.class_prior_) != len(self.classes_):
             raise ModelFileError("its class shares are not of its classes")
+        if len(self.agreement_.of_classes) != len(self.classes_):
+            raise ModelFileError("its agreement is not about its classes")
+        if len(self.member_weights_) != len(self.members_) or not self.member_weights_.any():
+            raise ModelFileError("its weights are not those of its members")
         plain = self.unadapted_
         if plain is not None and not np.array_equal(plain.classes_, self.classes_):
             raise ModelFileError("its rule without adaptation has other classes")
@@ -675,9 +797,31 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
                 raise ModelFileError(f"its member {each.name} has other classes")
             if each.scaling == "source" and not self.plan_.are_shared:
                 raise ModelFileError(f"its member {each.name} needs columns that are not shared")
-        # a row of each table is labelled, which finds all else that does not fit together
+        # rows of each table are labelled, which finds all else that does not fit together, and
+        # numbers that cannot be calculated with
         for domain, encoder in (("source", source), ("target", target)):
-            rows = np.zeros((1, len(encoder.names)))
-            said = self._said({"source": rows, "own": rows}, domain)
+            rows = np.outer([0.0, 1.0, -1.0], np.ones(len(encoder.names)))
+            with np.errstate(all="ignore"):
+                said = say(self.members_, self.class_prior_, {"source": rows, "own": rows}, domain)
             if said.shape[2] != len(self.classes_) or not np.isfinite(said).all():
                 raise ModelFileError("its members do not tell probabilities of its classes")
+
+
+def _note(rivals: dict[str, np.ndarray], name: str, rows: np.ndarray, found: np.ndarray) -> None:
+    """Keep what a rival predicts for some rows."""
+    codes = rivals.setdefault(name, np.full(len(rows), -1))
+    codes[rows] = found.argmax(axis=1)
+
+
+def _some_labels(
+    codes: np.ndarray, given: np.ndarray | None, known: np.ndarray, rng: np.random.Generator
+) -> tuple[np.ndarray | slice, np.ndarray | None]:
+    """Source rows, and target labels, for a member that sums over all pairs of labelled rows."""
+    rows: np.ndarray | slice = slice(None)
+    if len(codes) > PAIR_ROWS:
+        rows = sample_of_classes(codes, PAIR_ROWS, rng)
+    labelled = np.flatnonzero(known >= 0)
+    if given is not None and len(labelled) > PAIR_ROWS:
+        kept = labelled[sample_of_classes(known[labelled], PAIR_ROWS, rng)]
+        given = np.where(np.isin(np.arange(len(known)), kept), given, np.array(None))
+    return rows, given

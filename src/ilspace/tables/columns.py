@@ -7,9 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ilspace.tables.errors import TableError
 from ilspace.tables.free_text import are_free_text
-from ilspace.tables.kinds import KINDS, Column, Empty, Text, are_mostly_numbers
+from ilspace.tables.kinds import KINDS, Column, Empty, Number, Text, are_mostly_numbers
 from ilspace.tables.values import as_table, has_fractions, is_text
 
 if TYPE_CHECKING:
@@ -18,9 +20,12 @@ if TYPE_CHECKING:
 _FEWEST_NAMES = 10
 """Different strings that a column must hold to be taken for identifiers because of it."""
 
+_FEWEST_DIFFERENT = 20
+"""Different strings of a column in which some repeat, for the same."""
+
 _IDENTIFIER = re.compile(r"(^|[_\W])(id|uuid|guid|key)$|^(row|index|unnamed: 0)$", re.IGNORECASE)
 _CAMEL_IDENTIFIER = re.compile(r"[a-z]I[dD]$")
-_ALWAYS_IDENTIFIER = re.compile(r"(^|_)(id|ID|Id|uuid|guid)$|[a-z]I[dD]$")
+_ALWAYS_IDENTIFIER = re.compile(r"(^|[_\W])(id|ID|Id|uuid|guid)$|[a-z]I[dD]$")
 _NUMBERED = re.compile(r"(\D*)(\d+)")
 
 
@@ -90,10 +95,12 @@ def plan_columns(
                 f"A column {name!r} must be in a table, but is in none: check the name."
             )
     notes: list[str] = []
-    found = list(ids)
+    found, named = list(ids), {*ids, *ignored, *text}
+    numbers = _plain_numbers([source, target])
     for name in dict.fromkeys([*target.columns, *source.columns]):
-        sides = [table[name] for table in (source, target) if name in table.columns]
-        if name not in {*ids, *ignored, *text} and _names_rows(name, sides):
+        if name in named or (name in numbers and not is_called_identifier(name)):
+            continue
+        if _names_rows(name, [table[name] for table in (source, target) if name in table.columns]):
             found.append(name)
     if len(found) > len(ids):
         notes.append(f"Taken for identifiers: {listed(found[len(ids) :])}.")
@@ -117,15 +124,25 @@ def plan_columns(
 
 
 def _names_rows(name: str, sides: Sequence[pd.Series]) -> bool:
-    """Tell identifiers: called so, or a different string in each row that is no sentence."""
+    """Tell identifiers: called so, or strings, most of them different, that are no sentences."""
     are_unique = all(len(each) > 1 and each.is_unique for each in sides)
     if is_called_identifier(name):
         may_repeat = _ALWAYS_IDENTIFIER.search(name) is not None  # patients, say, who come twice
         return (are_unique or may_repeat) and not any(map(has_fractions, sides))
-    if not are_unique or max(map(len, sides)) < _FEWEST_NAMES:
+    if not are_unique and not all(map(_are_mostly_different, sides)):
+        return False
+    if max(map(len, sides)) < _FEWEST_NAMES:
         return False
     are_strings = all(is_text(each) and not are_mostly_numbers(each) for each in sides)
     return are_strings and not are_free_text(sides)
+
+
+def _are_mostly_different(column: pd.Series) -> bool:
+    """Tell names with a few repeats, such as those of cars, from categories."""
+    if not is_text(column):
+        return False
+    known = column.dropna()
+    return int(known.nunique()) > max(_FEWEST_DIFFERENT, len(known) / 2)
 
 
 def is_called_identifier(name: str) -> bool:
@@ -165,9 +182,10 @@ def _counted_to(names: Sequence[str]) -> tuple[str, int] | None:
 
 
 def _common(source: list[str], target: list[str], notes: list[str]) -> list[str]:
-    shared = [each for each in source if each in set(target)]
+    both = set(source).intersection(target)
+    shared = [each for each in source if each in both]
     for names, table in ((source, "source"), (target, "target")):
-        others = [each for each in names if each not in set(shared)]
+        others = [each for each in names if each not in both]
         if others:
             notes.append(f"Only in the {table}, and left out: {listed(others)}.")
     if not shared:
@@ -189,7 +207,14 @@ def _columns(
     """Find the kind of each column, and leave out what is no feature."""
     columns: list[Column] = []
     left_out: dict[str, list[str]] = {}
+    numbers = _plain_numbers(tables)
+    for table in tables:
+        have_values = table[[each for each in names if each in numbers]].notna().any()
+        numbers &= set(have_values.index[have_values])
     for name in names:
+        if name in numbers and name not in text:
+            columns.append(Number(name))
+            continue
         sides = [table[name] for table in tables]
         if name in text:
             found = Empty.recognise(name, sides, notes) or Text.learn(name, sides)
@@ -207,6 +232,16 @@ def _columns(
             "check the file, and the names of the label and of identifiers."
         )
     return tuple(columns)
+
+
+def _plain_numbers(tables: Sequence[pd.DataFrame]) -> set[str]:
+    """Columns of NumPy's numbers in each table that has them, told without reading an entry."""
+    found, others = set(), set()
+    for table in tables:
+        for name, dtype in zip(table.columns, table.dtypes, strict=True):
+            is_plain = isinstance(dtype, np.dtype) and dtype.kind in "fiub"
+            (found if is_plain else others).add(name)
+    return found - others
 
 
 def listed(names: Sequence[str], most: int = 5) -> str:

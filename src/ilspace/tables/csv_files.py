@@ -22,8 +22,26 @@ SEPARATORS = (",", ";", "\t", "|")
 _SAMPLE = 2**20
 """Bytes of a file that are looked at before it is read."""
 
+_SAMPLE_LINES = 5
+"""Lines that the sample holds at least, unless they are longer than all that is looked at."""
+
+_LARGEST_SAMPLE = 2**28
+"""Bytes that are looked at in search of them."""
+
 _SAMPLE_ROWS = 200
 """Rows of it that are."""
+
+_WIDE = 500
+"""Columns from which on handling them one by one takes longer than a copy of the table."""
+
+_MARK = "="
+"""Put before entries of a wide table that are kept as they are written, while it is read."""
+
+_LONGEST_FIELD = 2**30
+"""Characters of a field: a wide line is one where its separator is not found yet."""
+
+_FEWEST_ROWS = 5
+"""Rows without a number from which on it is no chance that each holds all names of columns."""
 
 _LEADING_ZERO = re.compile(r"0\d+")
 
@@ -51,7 +69,7 @@ def csv_blocks(
     """
     import pandas as pd
 
-    separator, decimal, names, strings = _dialect(stream.read(_SAMPLE), name, string_columns)
+    separator, decimal, names, strings = _dialect(*_beginning(stream), name, string_columns)
     stream.seek(0)
     # Whether a column identifies rows is known once all of it is seen; by then 0012 would be 12.
     doubtful = [each for each in names if n_rows is None and is_called_identifier(each)]
@@ -62,13 +80,17 @@ def csv_blocks(
         "header": 0,
         "names": names,
         "encoding": "utf-8-sig",
-        "dtype": dict.fromkeys(kept, str),
         "keep_default_na": False,
-        "na_values": {each: [*values.MISSING] for each in names if each not in kept},
         "skipinitialspace": True,
         "low_memory": False,
         "index_col": False,
     }
+    if len(names) < _WIDE:
+        options["dtype"] = dict.fromkeys(kept, str)
+        options["na_values"] = {each: [*values.MISSING] for each in names if each not in kept}
+    else:  # a dict of missing values takes pandas seconds; no missing value begins with a mark
+        options["converters"] = dict.fromkeys(kept, _MARK.__add__)
+        options["na_values"] = [*values.MISSING]
     if n_rows is None:
         table = _stripped(pd.read_csv(stream, **options), kept)
         for each in {*doubtful}.difference(string_columns):
@@ -81,8 +103,14 @@ def csv_blocks(
 
 def _stripped(table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:
     """Strings without spaces around them; a line that ends early has empty ones."""
-    strings = {each: table[each].fillna("").str.strip().astype(object) for each in names}
-    return table.assign(**strings)
+    is_wide = table.shape[1] >= _WIDE
+    strings = {each: table[each].str[len(_MARK) :] if is_wide else table[each] for each in names}
+    strings = {each: of.fillna("").str.strip().astype(object) for each, of in strings.items()}
+    table = table.assign(**strings)
+    if not is_wide:
+        return table
+    # a copy joins the columns, and each name is an object of its own no longer made anew
+    return table.copy().set_axis(table.columns.astype(object), axis=1)
 
 
 def _as_written_or_numbers(column: pd.Series) -> pd.Series:
@@ -97,8 +125,17 @@ def _as_written_or_numbers(column: pd.Series) -> pd.Series:
     return column.mask(missing)
 
 
+def _beginning(stream: BinaryIO) -> tuple[bytes, bool]:
+    """Some lines, however long they are, and whether they are all."""
+    sample, size = stream.read(_SAMPLE), _SAMPLE
+    while len(sample) == size and sample.count(b"\n") < _SAMPLE_LINES and size < _LARGEST_SAMPLE:
+        sample += stream.read(size)
+        size *= 2
+    return sample, len(sample) < size
+
+
 def _dialect(
-    sample: bytes, name: str, string_columns: Sequence[str]
+    sample: bytes, is_whole: bool, name: str, string_columns: Sequence[str]
 ) -> tuple[str, str, list[str], list[str]]:
     """Find out how a text file is written, from its beginning.
 
@@ -111,7 +148,7 @@ def _dialect(
     strings : list of str
         Columns of digits that are not numbers, such as 007.
     """
-    rows, separator = _first_rows(_text(sample, name), is_whole=len(sample) < _SAMPLE)
+    rows, separator = _first_rows(_text(sample, name), is_whole=is_whole)
     if not rows or not any(each.strip() for each in rows[0]):
         raise TableError(
             f"{name} must begin with a line of column names, but "
@@ -119,6 +156,11 @@ def _dialect(
         )
     # a column of row numbers often has no name
     names = [each.strip() or f"Unnamed: {i}" for i, each in enumerate(rows.pop(0))]
+    if _looks_like_a_row(names, [row for row in rows if len(row) == len(names)]):
+        raise TableError(
+            f"{name} must begin with a line of column names, but the header seems missing: its "
+            f"first line looks like a row ({', '.join(names)[:60]}): add a line of names."
+        )
     values.check_names(names, name)
     if all(map(values.is_number, names)) and names != [str(i) for i in range(len(names))]:
         raise TableError(
@@ -154,6 +196,23 @@ def _dialect(
     return separator, decimal, names, strings
 
 
+def _looks_like_a_row(names: list[str], rows: list[list[str]]) -> bool:
+    """Tell a first line that is no header: its entries are what their columns hold."""
+    n_numbers = n_found = n_strings = 0
+    for name, column in zip(names, zip(*rows, strict=True), strict=False):
+        entries = [each.strip() for each in column if each.strip() not in values.MISSING]
+        if entries and all(map(values.is_number, entries)):
+            if not values.is_number(name) and name not in values.MISSING:
+                return False
+            n_numbers += 1
+        elif entries:
+            n_strings += 1
+            n_found += name in entries
+    if n_numbers:  # numbers alone may be names of columns; see what is said of them
+        return n_strings > 0 and 2 * n_found >= n_strings
+    return len(rows) >= _FEWEST_ROWS and 0 < n_strings == n_found
+
+
 def _text(sample: bytes, name: str) -> str:
     if sample.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         raise TableError(f"{name} must be UTF-8, but is UTF-16: save it as UTF-8.")
@@ -178,8 +237,12 @@ def _first_rows(text: str, *, is_whole: bool) -> tuple[list[list[str]], str]:
         agree = widths.count(widths[0]) > len(widths) / 2 if widths else False
         return agree and widths[0] > 1, widths[0] if widths else 0
 
-    separator = max(SEPARATORS, key=columns)
-    first = list(itertools.islice(rows(separator), _SAMPLE_ROWS + 1))
+    limit = csv.field_size_limit(_LONGEST_FIELD)
+    try:
+        separator = max(SEPARATORS, key=columns)
+        first = list(itertools.islice(rows(separator), _SAMPLE_ROWS + 1))
+    finally:
+        csv.field_size_limit(limit)
     if len(first) <= _SAMPLE_ROWS and not is_whole:
         first = first[:-1]  # the last one may be cut off
     return first, separator

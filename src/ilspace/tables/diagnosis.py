@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,12 +60,7 @@ class Diagnosis:
     directions: tuple[Direction, ...]
 
 
-def diagnose(
-    model: TableClassifier,
-    tables: LabelledTables,
-    *,
-    on_step: Callable[[int, int], object] | None = None,
-) -> Diagnosis:
+def diagnose(model: TableClassifier, tables: LabelledTables) -> Diagnosis:
     """Gather what there is to know.
 
     Parameters
@@ -75,8 +69,6 @@ def diagnose(
         Fitted to these tables.
     tables : LabelledTables
         The tables.
-    on_step : callable, optional
-        Called with the number of fits done to judge it, and of all.
 
     Returns
     -------
@@ -85,7 +77,7 @@ def diagnose(
     """
     before, after = _shifts(model, tables.source, tables.target)
     p_value = None if before is None else before.mmd_p_value
-    verdict = judge(model, tables, shift_p_value=p_value, on_step=on_step)
+    verdict = judge(model, tables, shift_p_value=p_value)
     adapted = model.predict(_without_labels(tables))
     balance, found = (_balance(each, model.classes_) for each in (tables.y, adapted))
     directions = leading_directions(model, tables.target)

@@ -12,7 +12,7 @@ from ilspace.datasets.preprocessing import STEPS
 from ilspace.storage.schema import POSITIVE, ArrayOf, Check, Each, OneOf, Record, Value
 from ilspace.tables.errors import TableError
 from ilspace.tables.kinds import KINDS, Column, Number
-from ilspace.tables.values import as_table
+from ilspace.tables.values import LARGEST, as_table, without_giants
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,10 +123,13 @@ class TableEncoder:
                 f"but lacks it{f' and {len(missing) - 1} others' if len(missing) > 1 else ''}: add "
                 "it (empty, if its values are unknown)."
             )
-        values = [(each, each.read(table[each.name])) for each in self.ordered]
+        numbers = _read_numbers(table, [each for each in self.columns if type(each) is Number])
+        blocks, n_known = [numbers], np.sum(~np.isnan(numbers), axis=1)
+        for each in self.ordered[numbers.shape[1] :]:  # numbers come first
+            blocks.append(each.read(table[each.name]))
+            n_known += each.known(blocks[-1])
         # by rows, so that sums do not depend on how pandas keeps its columns
-        joined = np.ascontiguousarray(np.concatenate([each for _, each in values], axis=1))
-        return Entries(joined, np.sum([kind.known(each) for kind, each in values], axis=0))
+        return Entries(np.concatenate(blocks, axis=1), n_known)
 
     def scale_entries(self, entries: Entries) -> np.ndarray:
         """Fill missing values and scale.
@@ -167,6 +170,19 @@ class TableEncoder:
         steps = self if "zscore" in self.scaling.split("-") else replace(self, scaling="none")
         X = unscaled(steps, self.fill).scale_entries(entries)
         return np.sqrt(np.mean(((X - self.center) / self.scale) ** 2, axis=1))
+
+
+def _read_numbers(table: pd.DataFrame, columns: Sequence[Column]) -> np.ndarray:
+    """Entries of columns of numbers; those that NumPy holds at once, as there may be thousands."""
+    dtypes = dict(zip(table.columns, table.dtypes, strict=True))
+    types = [dtypes[each.name] for each in columns]
+    plain = np.array([isinstance(each, np.dtype) and each.kind in "fiub" for each in types], bool)
+    values = np.empty((len(table), len(columns)))
+    names = [each.name for each, is_plain in zip(columns, plain, strict=True) if is_plain]
+    values[:, plain] = without_giants(table[names].to_numpy(dtype=float))
+    for i in np.flatnonzero(~plain).tolist():
+        values[:, i] = columns[i].read(table[columns[i].name])[:, 0]
+    return values
 
 
 def fit_encoder(
@@ -344,6 +360,11 @@ def _scale(mean: np.ndarray, std: np.ndarray, columns: Sequence[Column], n_rows:
 # -- on disk -------------------------------------------------------------------------------------
 
 
+_ENTRIES = Check(
+    f"be at most {LARGEST:g}", lambda values: np.all(np.abs(values) <= LARGEST * (1 + 1e-9))
+)
+
+
 def encoder_schema(side: str) -> Record:
     """What a file holds of an encoder.
 
@@ -364,8 +385,8 @@ def encoder_schema(side: str) -> Record:
                 OneOf(KINDS, own_symbols=True), check=Check("have distinct names", _are_distinct)
             ),
             "scaling": Value(str, check=Check(f"be one of {SCALINGS}", SCALINGS.__contains__)),
-            "fill": ArrayOf((side,)),
-            "center": ArrayOf((side,)),
+            "fill": ArrayOf((side,), check=_ENTRIES),
+            "center": ArrayOf((side,), check=_ENTRIES),
             "scale": ArrayOf((side,), check=POSITIVE),
         },
         check=Check("have as many numbers as its columns need", _fits_columns),

@@ -12,12 +12,20 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ilspace.tables.classifier import COMMITTEE, UNADAPTED, Step, TableClassifier
+from ilspace.ils.rounds import PAIR_ROWS
+from ilspace.tables.classifier import (
+    COMMITTEE,
+    JUDGED_ROWS,
+    UNADAPTED,
+    Step,
+    TableClassifier,
+)
 from ilspace.tables.diagnosis import Diagnosis, diagnose
 from ilspace.tables.errors import TableError, as_table_errors
 from ilspace.tables.labels import LabelledTables, take_source_labels, take_target_labels
+from ilspace.tables.members import METHODS
 from ilspace.tables.partitioned import PartitionedTable, fit_whole
-from ilspace.tables.prediction import new_rows, with_given
+from ilspace.tables.prediction import new_rows, threads_for_rows, with_given
 from ilspace.tables.reading import STANDARD_INPUT, read_table
 from ilspace.tables.verdict import Word
 
@@ -183,10 +191,13 @@ def adapt_files(
     model = TableClassifier(
         method, class_prior=class_prior, **columns, random_state=seed, callback=_following(tell)
     )
-    with warnings.catch_warnings(record=True) as caught:
+    n_rows = len(source_table) + len(target_table)
+    with threads_for_rows(n_rows), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         # a source in memory is sent to the workers of a cluster; Dask would have it otherwise
         warnings.filterwarnings("ignore", "Sending large graph", UserWarning)
+        # of labels that are almost as many as rows there is a note
+        warnings.filterwarnings("ignore", "The number of unique classes is greater", UserWarning)
         tell.on_stage("fitting")
         with as_table_errors():
             model.fit(*tables)
@@ -194,14 +205,14 @@ def adapt_files(
                 fit_whole(model, tables, whole)
         tell.on_stage("judging")
         with as_table_errors():
-            diagnosis = diagnose(model, tables, on_step=tell.on_count)
+            diagnosis = diagnose(model, _judged(tables, seed))
         if diagnosis.verdict.word in (Word.UNADAPTED, Word.NO_DIFFERENCE):
             model.recommended_ = UNADAPTED
         tell.on_stage("labelling")
         labelled = model.label_rows(target_table)
         if yt is not None:
             labelled = with_given(labelled, yt)
-    notes += _cautions(model)
+    notes += [*_samples(tables, model), *_cautions(model)]
     notes += dict.fromkeys(
         " ".join(str(each.message).split())
         for each in caught
@@ -213,6 +224,39 @@ def adapt_files(
     inputs["class_frequencies"] = class_prior if isinstance(class_prior, str) else dict(class_prior)
     seconds = time.perf_counter() - start
     return Adaptation(model, *tables, labelled, diagnosis, tuple(notes), seconds, inputs, whole)
+
+
+def _judged(tables: LabelledTables, seed: int) -> LabelledTables:
+    """The tables, with a sample of the target that has all its labels where there are few."""
+    if len(tables.target) <= JUDGED_ROWS:
+        return tables
+    order = np.random.default_rng(seed).permutation(len(tables.target))
+    if tables.yt is not None:
+        order = order[np.argsort(pd.isna(tables.yt[order]), kind="stable")]
+        # half of them at most: rows without labels are to be judged too
+        n_labelled = int(pd.notna(tables.yt).sum())
+        order = np.delete(order, np.arange(min(JUDGED_ROWS // 2, n_labelled), n_labelled))
+    kept = np.sort(order[:JUDGED_ROWS])
+    yt = None if tables.yt is None else tables.yt[kept]
+    return LabelledTables(tables.source, tables.y, tables.target.iloc[kept], yt)
+
+
+def _samples(tables: LabelledTables, model: TableClassifier) -> list[str]:
+    """What was learned, or judged, by a sample of the rows."""
+    said = []
+    n, nt = len(tables.source), len(tables.target)
+    names = {each.name for each in model.members_ if each.name in METHODS}
+    if n > PAIR_ROWS and any(METHODS[each].sums_pairs for each in names):
+        said.append(
+            f"The source has {n} rows, of which a sample of {PAIR_ROWS} trains the latent space; "
+            "self-training draws from all, and logistic regression learns from all."
+        )
+    if nt > JUDGED_ROWS:
+        said.append(
+            f"The target has {nt} rows, of which a sample of {JUDGED_ROWS} stands for all where "
+            "predictions are judged."
+        )
+    return said
 
 
 def _cautions(model: TableClassifier) -> list[str]:

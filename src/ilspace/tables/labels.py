@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from ilspace.tables.errors import TableError
-from ilspace.tables.values import MISSING
+from ilspace.tables.values import MISSING, is_number
 
 _NO_LABEL = frozenset(MISSING) - {"None", "none"}
 """How programs write that there is no label; None may well be a class."""
@@ -20,6 +20,12 @@ _NO_TARGET_LABEL = frozenset(MISSING) | {"-1", "-1.0"}
 
 _WHOLE = re.compile(r"-?\d+\.0")
 """What programs make of 3 in a column with missing values."""
+
+_FRACTION = re.compile(r"[+-]?\d*\.\d*[1-9]\d*([eE][+-]?\d+)?|[+-]?\d+(\.\d*)?[eE]-\d+")
+"""A number that is not whole."""
+
+_MOST_FRACTIONS = 20
+"""Different numbers, not all whole, that may still be names of classes, such as versions."""
 
 _MANY = 10
 """Rows from which on it is odd that most are a class of their own."""
@@ -89,6 +95,13 @@ def take_source_labels(
         raise TableError(
             f"The column {label!r} of {name} must hold two classes or more, but holds "
             f"{f'one, {str(y[0])!r}' if len(y) else 'none'}: check the column."
+        )
+    different = np.unique(y)
+    are_many = len(different) > max(_MOST_FRACTIONS, len(y) / 2)
+    if are_many and all(map(is_number, different)) and any(map(_FRACTION.fullmatch, different)):
+        raise TableError(
+            f"The column {label!r} of {name} must hold classes, but holds {len(different)} "
+            f"different numbers such as {different[0]!s}: name another, or make classes of them."
         )
     if notes is not None and len(y) >= _MANY and 2 * len(np.unique(y)) > len(y):
         notes.append(

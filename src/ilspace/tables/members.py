@@ -32,6 +32,9 @@ _MOST_DIMENSIONS = 100
 _NEVER = -1e6
 """Intercept of a class that is never predicted."""
 
+_SMALL = schema.Check("be at most 1e100", lambda weights: np.all(np.abs(weights) <= 1e100))
+"""What a file may hold: larger numbers give no probabilities."""
+
 _POSITION = {"source": 0, "target": -1}
 
 
@@ -138,8 +141,8 @@ class LogisticRule(_TwoTables):
 
     _schema = {
         "classes_": schema.ArrayOf(("c",), kinds="biufUO", check=schema.NOT_EMPTY),
-        "coef_": schema.ArrayOf(("c", "d")),
-        "intercept_": schema.ArrayOf(("c",)),
+        "coef_": schema.ArrayOf(("c", "d"), check=_SMALL),
+        "intercept_": schema.ArrayOf(("c",), check=_SMALL),
     }
 
     def _learn(self, source: Domain, target: Domain) -> None:
@@ -286,12 +289,15 @@ class Member:
         Whether it learns from target rows without labels.
     make : callable
         Called with `class_prior` and `random_state`, gives an estimator.
+    sums_pairs : bool, default=False
+        Whether a fit takes the square of the labelled rows, so that it sees a sample of many.
     """
 
     about: str
     scaling: str
     adapts: bool
     make: Callable[..., Any]
+    sums_pairs: bool = False
 
 
 MEMBERS: Mapping[str, Member] = MappingProxyType(
@@ -314,7 +320,13 @@ MEMBERS: Mapping[str, Member] = MappingProxyType(
         "self-training-own": Member(
             "self-training, each table scaled by itself", "own", True, PlainSelfTraining
         ),
-        "ils": Member("invariant latent space with self-training", "own", True, ILSClassifier),
+        "ils": Member(
+            "invariant latent space with self-training",
+            "own",
+            True,
+            ILSClassifier,
+            sums_pairs=True,
+        ),
     }
 )
 """The members of the committee, by name."""

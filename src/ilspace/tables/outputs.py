@@ -5,24 +5,30 @@ from __future__ import annotations
 import json
 import os
 import platform
-import secrets
-import shutil
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import asdict
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from scipy.stats import binomtest
 
-from ilspace.tables.classifier import TableClassifier
+from ilspace.storage import whole_folder
+from ilspace.tables.classifier import JUDGED_ROWS, TableClassifier
 from ilspace.tables.errors import TableError
 from ilspace.tables.job import Adaptation
 from ilspace.tables.members import METHODS
 from ilspace.tables.partitioned import label_partitions
-from ilspace.tables.prediction import MODEL, PREDICTIONS, REPORT, SUMMARY, csv_lines, doubt_shares
+from ilspace.tables.prediction import (
+    MODEL,
+    PREDICTIONS,
+    REPORT,
+    SUMMARY,
+    csv_lines,
+    doubt_shares,
+    threads_for_rows,
+)
 from ilspace.tables.report import report_page
 from ilspace.tables.verdict import Verdict
 
@@ -89,14 +95,10 @@ def summary_of(adaptation: Adaptation) -> dict[str, Any]:
 
 
 def _expected_accuracy(model: TableClassifier, verdict: Verdict) -> dict[str, Any]:
-    """What share of the labels to expect to be right: as measured, or as far as members agree."""
-    if verdict.scores:
-        scores = {name: verdict.scores[name] for name in verdict.expected if name in verdict.scores}
-        n_right = round(verdict.scores["adapted"] * verdict.n_labels)
-        low, high = binomtest(n_right, verdict.n_labels).proportion_ci(method="wilson")
-        return scores | {"low": float(low), "high": float(high), "reliable": True}
+    """What share of the labels to expect to be right."""
     low, high = model.agreement_.interval
-    return verdict.expected | {"low": low, "high": high, "reliable": not model.trust_.withheld}
+    reliable = bool(verdict.scores) or not model.trust_.withheld
+    return verdict.expected | {"low": low, "high": high, "reliable": reliable}
 
 
 def _class_frequencies(model: TableClassifier) -> dict[str, Any]:
@@ -117,17 +119,21 @@ def _class_frequencies(model: TableClassifier) -> dict[str, Any]:
 def _members(adaptation: Adaptation) -> list[dict[str, Any]]:
     """What was asked, and how often each says what all say together."""
     model = adaptation.model
-    said = model.member_probabilities(adaptation.target)
-    together = said.mean(axis=0).argmax(axis=1)
+    rows = adaptation.target
+    if len(rows) > JUDGED_ROWS:
+        rows = rows.sample(JUDGED_ROWS, random_state=0)
+    said = model.member_probabilities(rows)
+    together = model.predict_proba(rows).argmax(axis=1)
     return [
         {
             "name": each.name,
             "about": METHODS[each.name].about if each.name in METHODS else each.name,
             "adapts": each.adapts,
+            "weight": float(weight),
             "agrees": float(np.mean(own.argmax(axis=1) == together)),
             "confidence": float(own.max(axis=1).mean()),
         }
-        for each, own in zip(model.members_, said, strict=True)
+        for each, own, weight in zip(model.members_, said, model.member_weights_, strict=True)
     ]
 
 
@@ -172,6 +178,7 @@ def write_outputs(
     folder: Path,
     *,
     force: bool = False,
+    spreadsheet: bool = False,
     on_count: Callable[[int, int], object] | None = None,
 ) -> dict[str, Any]:
     """Write the predictions, the model, the report and the summary, all or none.
@@ -184,6 +191,8 @@ def write_outputs(
         Where; a new folder, unless `force`.
     force : bool, default=False
         Whether to replace the files of an earlier job; others in the folder stay.
+    spreadsheet : bool, default=False
+        Whether to put an apostrophe before strings that a spreadsheet takes for formulas.
     on_count : callable, optional
         Called with how many partitions are labelled, and of how many, where the target has some.
 
@@ -192,17 +201,21 @@ def write_outputs(
     dict
         The summary.
     """
-    summary = summary_of(adaptation)
+    with threads_for_rows(len(adaptation.source) + len(adaptation.target)):
+        summary = summary_of(adaptation)
+        page = report_page(adaptation, summary)
     model, whole, given = adaptation.model, adaptation.whole, adaptation.yt is not None
     with staged(folder, force=force) as draft:
         with open(draft / PREDICTIONS, "w", encoding="utf-8", newline="") as output:
             if whole is None:
-                output.write(csv_lines(adaptation.target, adaptation.labelled, model.plan_.ids))
+                found = adaptation.target, adaptation.labelled, model.plan_.ids
+                output.write(csv_lines(*found, spreadsheet=spreadsheet))
             else:
-                label_partitions(model, whole, output=output, given=given, on_count=on_count)
+                options = {"given": given, "spreadsheet": spreadsheet, "on_count": on_count}
+                label_partitions(model, whole, output=output, **options)
         if can_be_saved(model):
             model.save(draft / MODEL)
-        (draft / REPORT).write_text(report_page(adaptation, summary), encoding="utf-8")
+        (draft / REPORT).write_text(page, encoding="utf-8")
         text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
         (draft / SUMMARY).write_text(text + "\n", encoding="utf-8")
     return summary
@@ -234,7 +247,7 @@ def check_folder(folder: Path, *, force: bool) -> None:
 
 @contextmanager
 def staged(folder: Path, *, force: bool) -> Iterator[Path]:
-    """Write files beside a folder, and move them there once all are whole.
+    """Write results beside a folder, and move them there once all are whole.
 
     Parameters
     ----------
@@ -249,49 +262,11 @@ def staged(folder: Path, *, force: bool) -> Iterator[Path]:
         A folder of its own, on the same file system.
     """
     check_folder(folder, force=force)
-    made = [each for each in folder.absolute().parents if not each.exists()]
-    # inside a folder that is there, as a link may lead to another file system
-    home = folder if folder.exists() else folder.parent
-    draft = home / f".{folder.name[:20]}-{secrets.token_hex(8)}"
     try:
-        draft.mkdir(parents=True)
-        yield draft
-        for file in draft.iterdir():
-            with file.open("rb+") as stream:
-                os.fsync(stream.fileno())  # some file systems notice only here that they are full
-        if folder.exists():
-            _exchange(draft, folder)
-        else:
-            os.rename(draft, folder)
-    except BaseException:  # Ctrl-C too
-        _remove(draft, *made)
-        raise
-    _remove(draft)
-
-
-def _exchange(draft: Path, folder: Path) -> None:
-    """Move files to where others of their names may be: all, or the others stay."""
-    kept = draft / "replaced"
-    kept.mkdir()
-    names = [each.name for each in sorted(draft.iterdir()) if each != kept]
-    try:
-        for name in names:
-            if (folder / name).exists():
-                os.replace(folder / name, kept / name)
-            os.replace(draft / name, folder / name)
-    except BaseException:
-        for name in names:
-            if not (draft / name).exists():
-                (folder / name).unlink(missing_ok=True)
-            if (kept / name).exists():
-                os.replace(kept / name, folder / name)
-        raise
-
-
-def _remove(draft: Path, *folders: Path) -> None:
-    """Leave nothing of what was made."""
-    with suppress(OSError):  # it may have become the folder of results
-        shutil.rmtree(draft)
-    with suppress(OSError):
-        for each in folders:
-            each.rmdir()
+        with whole_folder(folder, replace=force) as draft:
+            yield draft
+    except FileExistsError:
+        raise TableError(
+            f"The output folder {folder} must not exist, but was made in the meantime: name "
+            "another, or add --force to replace the results in it."
+        ) from None

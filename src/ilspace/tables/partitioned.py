@@ -216,6 +216,7 @@ def label_partitions(
     *,
     output: IO[str],
     given: bool,
+    spreadsheet: bool = False,
     on_count: Callable[[int, int], object] | None = None,
 ) -> None:
     """Label all rows, and write the predictions a few partitions at a time.
@@ -230,6 +231,8 @@ def label_partitions(
         Text, to which the predictions are written as CSV.
     given : bool
         Whether to say which rows had a label.
+    spreadsheet : bool, default=False
+        As for :func:`~ilspace.tables.prediction.csv_lines`.
     on_count : callable, optional
         Called with how many partitions are done, and of how many.
     """
@@ -239,7 +242,7 @@ def label_partitions(
     light.method = "committee"
     firsts = np.cumsum([0, *(each.n_rows for each in target.partitions)]).tolist()
     items = zip(target.partitions, firsts, strict=False)
-    tasks = lazily(_label_partition, items, light, target.label if given else None)
+    tasks = lazily(_label_partition, items, light, target.label if given else None, spreadsheet)
     for done, text in enumerate(results(tasks), 1):
         output.write(text)
         if on_count is not None:
@@ -286,7 +289,11 @@ def _encode_partition(partition: Partition, encoder: TableEncoder) -> np.ndarray
 
 
 def _label_partition(
-    partition: Partition, first: int, model: TableClassifier, label: str | None
+    partition: Partition,
+    first: int,
+    model: TableClassifier,
+    label: str | None,
+    spreadsheet: bool,
 ) -> str:
     """Predictions as lines of a CSV file; with a label, which rows had one."""
     as_written = (*model.plan_.ids, *model.target_encoder_.as_written)
@@ -296,4 +303,4 @@ def _label_partition(
     if label is not None:
         _, yt = take_target_labels(table, label, classes=model.classes_)
         labelled = with_given(labelled, yt)
-    return csv_lines(table, labelled, model.plan_.ids, first=first)
+    return csv_lines(table, labelled, model.plan_.ids, first=first, spreadsheet=spreadsheet)

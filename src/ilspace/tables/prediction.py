@@ -4,21 +4,30 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import IO, NamedTuple
 
 import numpy as np
 import pandas as pd
 
+from ilspace.backend import one_thread
 from ilspace.tables.binary_files import write_out
 from ilspace.tables.classifier import TableClassifier
 from ilspace.tables.errors import as_table_errors
 from ilspace.tables.reading import read_chunks
+from ilspace.tables.values import is_number
 
 PREDICTIONS = "predictions.csv"
 MODEL = "model.safetensors"
 REPORT = "report.html"
 SUMMARY = "summary.json"
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""How a formula begins, as spreadsheets see it."""
+
+_FEW_ROWS = 6_000
+"""Up to so many rows one thread is faster than two."""
 
 
 class Counts(NamedTuple):
@@ -129,7 +138,12 @@ def new_rows(labelled: pd.DataFrame) -> pd.DataFrame:
 
 
 def csv_lines(
-    table: pd.DataFrame, labelled: pd.DataFrame, ids: Sequence[str], *, first: int = 0
+    table: pd.DataFrame,
+    labelled: pd.DataFrame,
+    ids: Sequence[str],
+    *,
+    first: int = 0,
+    spreadsheet: bool = False,
 ) -> str:
     """Lines of the file of predictions: whole ones, should it be a pipe that closes.
 
@@ -143,6 +157,8 @@ def csv_lines(
         Columns to hand on.
     first : int, default=0
         Number of rows before them.
+    spreadsheet : bool, default=False
+        Whether to put an apostrophe before strings that a spreadsheet takes for formulas.
 
     Returns
     -------
@@ -150,7 +166,30 @@ def csv_lines(
         CSV, with a header above the first row of the table.
     """
     predictions = predictions_table(table, labelled, ids, first=first)
+    if spreadsheet:
+        predictions = without_formulas(predictions)
     return predictions.to_csv(index=False, header=first == 0, float_format="%.6g")
+
+
+def without_formulas(table: pd.DataFrame) -> pd.DataFrame:
+    """Put an apostrophe before strings that a spreadsheet takes for formulas.
+
+    Parameters
+    ----------
+    table : DataFrame
+        Strings, numbers and booleans.
+
+    Returns
+    -------
+    DataFrame
+        Numbers, also in strings, are as they were; so is all that begins otherwise.
+    """
+
+    def safe(entry: object) -> object:
+        is_formula = isinstance(entry, str) and entry.startswith(_FORMULA) and not is_number(entry)
+        return f"'{entry}" if is_formula else entry
+
+    return table.map(safe).rename(columns=safe)
 
 
 def doubt_shares(doubts: pd.Series) -> dict[str, float]:
@@ -170,12 +209,29 @@ def doubt_shares(doubts: pd.Series) -> dict[str, float]:
     return {str(word): float(count / len(doubts)) for word, count in counts.items()}
 
 
+def threads_for_rows(n_rows: int) -> AbstractContextManager[None]:
+    """Limit what is done with tables to one thread where several would not pay.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of all tables together.
+
+    Returns
+    -------
+    context manager
+        One thread for few rows; else no limit.
+    """
+    return one_thread() if n_rows <= _FEW_ROWS else nullcontext()
+
+
 def label_file(
     model: TableClassifier,
     path: str | Path,
     *,
     output: IO[str],
     n_rows: int = 10_000,
+    spreadsheet: bool = False,
     on_rows: Callable[[int], object] | None = None,
 ) -> Counts:
     """Label the rows of a file without holding all of them.
@@ -190,6 +246,8 @@ def label_file(
         Text, to which the predictions are written as CSV.
     n_rows : int, default=10000
         Rows to hold at a time.
+    spreadsheet : bool, default=False
+        As for :func:`csv_lines`.
     on_rows : callable, optional
         Called with the number of rows labelled so far.
 
@@ -205,9 +263,10 @@ def label_file(
     as_written = (*model.plan_.ids, *model.target_encoder_.as_written)
     for block in read_chunks(path, string_columns=as_written, n_rows=n_rows):
         left_out = tuple(str(each) for each in block.columns if each not in known)
-        with as_table_errors():
+        with as_table_errors(), threads_for_rows(len(block)):
             labelled = model.label_rows(block)
-        output.write(csv_lines(block, labelled, model.plan_.ids, first=done))
+        lines = csv_lines(block, labelled, model.plan_.ids, first=done, spreadsheet=spreadsheet)
+        output.write(lines)
         done += len(block)
         trusted += int(labelled["trusted"].sum())
         doubts.update(word for each in labelled["doubts"] for word in each.split())

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 
+from ilspace.datasets.mat_files import read_mat
 from ilspace.tables.binary_files import array_table, parquet_blocks
 from ilspace.tables.csv_files import csv_blocks
 from ilspace.tables.errors import TableError
@@ -127,8 +128,10 @@ def _refusals(path: str | Path) -> Iterator[None]:
     try:
         yield
         return
-    except (TableError, ImportError, MemoryError):
+    except (TableError, ImportError):
         raise
+    except MemoryError:
+        flaw = "must fit into memory, but does not: check the file, or use fewer rows or columns"
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         flaw = "must be a file, but there is none: check the path"
     except PermissionError:
@@ -192,10 +195,8 @@ def _blocks(
             f"{name} must be CSV, Parquet, NPZ or MAT, but is a workbook: save it as CSV."
         )
     if start.startswith((b"PK\x03\x04", b"MATLAB 5.0", b"MATLAB 7.3")):
-        import scipy.io
-
         is_npz = start.startswith(b"PK")
-        content = np.load(stream, allow_pickle=False) if is_npz else scipy.io.loadmat(stream)
+        content = np.load(stream, allow_pickle=False) if is_npz else read_mat(stream)
         return _cut(array_table(content, name, label=label), n_rows)
     rows: Any = gzip.GzipFile(fileobj=stream) if start.startswith(b"\x1f\x8b") else stream
     return csv_blocks(rows, name, string_columns=string_columns, n_rows=n_rows)

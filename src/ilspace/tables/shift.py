@@ -83,8 +83,12 @@ def covariance_shift(source: np.ndarray, target: np.ndarray, *, n_axes: int = 20
         Not negative.
     """
     centred = [rows - rows.mean(axis=0) for rows in (source, target)]
-    pooled = sum(rows.T @ rows / len(rows) for rows in centred)
-    values, axes = np.linalg.eigh(pooled)
+    if source.shape[1] <= len(source) + len(target):
+        values, axes = np.linalg.eigh(sum(rows.T @ rows / len(rows) for rows in centred))
+    else:  # the span of the rows: the covariance of all columns would take their cube
+        stacked = np.concatenate([rows / np.sqrt(len(rows)) for rows in centred])
+        _, sizes, spans = np.linalg.svd(stacked, full_matrices=False)
+        values, axes = sizes[::-1] ** 2, spans[::-1].T
     kept = axes[:, values > 1e-9 * max(values[-1], np.finfo(float).tiny)][:, -n_axes:]
     if kept.shape[1] == 0:
         return 0.0

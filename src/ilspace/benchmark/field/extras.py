@@ -20,7 +20,7 @@ def field_extras(estimator: Any, trial: FieldTrial) -> dict[str, Any]:
 
     - ``trusted`` and ``trusted_right``: test rows that it trusts, and how many of them are right;
     - ``expected_accuracy``: its estimate of its accuracy on the target, in %;
-    - ``verdict``: which labels it recommends without target labels, as one word;
+    - ``verdict``: which labels it recommends, as one word;
     - ``unadapted``: accuracy of the labels without adaptation, in %;
     - ``shares_error``: total variation between its estimate of the target's class shares and the
       true ones, from 0 to 1.
@@ -54,8 +54,8 @@ def field_extras(estimator: Any, trial: FieldTrial) -> dict[str, Any]:
     true = np.array([shares.get(each, 0.0) for each in estimator.classes_.tolist()])
     error = np.abs(true - estimator.class_prior_).sum() / 2
     extras["shares_error"] = round(float(error), 4)
-    if trial.yt is None and len(estimator.members_) > 1:
-        tables = LabelledTables(trial.X, np.asarray(trial.y), trial.Xt, None)
+    if len(estimator.members_) > 1:
+        tables = LabelledTables(trial.X, np.asarray(trial.y), trial.Xt, trial.yt)
         extras["verdict"] = judge(estimator, tables, shift_p_value=_p_value(estimator, trial)).word
     return extras
 

@@ -8,6 +8,15 @@ from dataclasses import dataclass, fields, replace
 from itertools import product
 from typing import Any
 
+from ilspace.benchmark.plan_entries import (
+    GROUPS,
+    METHOD_RULES,
+    METHODS,
+    SOME_NAMES,
+    STRING,
+    TRIALS,
+    check_entries,
+)
 from ilspace.benchmark.plans import Method, PlanError, cell_key
 
 MIN_TEST_ROWS = 50
@@ -324,6 +333,14 @@ _ENTRIES = {"kind", "title", "trials", "settings", "groups", "reference", "metho
 _METHOD_ENTRIES = {
     *("name", "estimator", "parameters", "given_shares", "adapts", "settings", "trials")
 }
+_RULES = {
+    "title": STRING,
+    "trials": TRIALS,
+    "settings": SOME_NAMES,
+    "groups": GROUPS,
+    "reference": STRING,
+    "method": METHODS,
+}
 _PAIR = re.compile(r"[^/]+/[^-]+-[^-]+")
 
 
@@ -349,6 +366,7 @@ def parse_field_plan(name: str, raw: Mapping[str, Any]) -> FieldPlan:
             f"The plan {name} {what}; one of the field benchmark may hold "
             f"{', '.join(sorted(_ENTRIES))}."
         )
+    check_entries(f"the plan {name}", raw, _RULES)
     groups = {group: tuple(pairs) for group, pairs in raw["groups"].items()}
     pairs = [pair for members in groups.values() for pair in members]
     for pair in pairs:
@@ -363,6 +381,7 @@ def parse_field_plan(name: str, raw: Mapping[str, Any]) -> FieldPlan:
                 f"A [[method]] of {name} needs a name and an estimator, and may have "
                 f"{', '.join(sorted(_METHOD_ENTRIES - {'name', 'estimator'}))}, but is {entry}."
             )
+        check_entries(f"a [[method]] of {name}", entry, METHOD_RULES)
         methods.append(FieldMethod(**entry))
     names = [method.name for method in methods]
     reference = raw.get("reference", "")

@@ -1,0 +1,145 @@
+"""What the entries of a plan must be, checked before anything is made of them."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+MOST_TRIALS = 10_000
+"""Trials of a plan; more are a slip of the pen."""
+
+
+class PlanError(ValueError):
+    """An invalid plan."""
+
+
+class Rule(NamedTuple):
+    """What an entry must be.
+
+    Attributes
+    ----------
+    words : str
+        The same in words.
+    holds : callable
+        Tells whether a value is so.
+    """
+
+    words: str
+    holds: Callable[[Any], bool]
+
+
+def _is_name(value: Any) -> bool:
+    return isinstance(value, str) and bool(value.strip())
+
+
+def _are_names(value: Any) -> bool:
+    return isinstance(value, list) and all(map(_is_name, value))
+
+
+def _is_count(value: Any, least: int = 1) -> bool:
+    return type(value) is int and least <= value <= MOST_TRIALS
+
+
+STRING = Rule("a string", lambda value: isinstance(value, str))
+NAME = Rule("a string that is not empty", _is_name)
+NAMES = Rule("a list of strings that are not empty", _are_names)
+SOME_NAMES = Rule(f"{NAMES.words}, one at least", lambda value: _are_names(value) and bool(value))
+TRIALS = Rule(f"a whole number from 1 to {MOST_TRIALS}", _is_count)
+TRIALS_OR_ALL = Rule(f"a whole number from 0 to {MOST_TRIALS}", lambda value: _is_count(value, 0))
+BOOLEAN = Rule("true or false", lambda value: isinstance(value, bool))
+TABLE = Rule("a table", lambda value: isinstance(value, dict))
+GROUPS = Rule(
+    "a table of lists of strings",
+    lambda value: isinstance(value, dict) and all(map(_are_names, value.values())),
+)
+METHODS = Rule(
+    "one [[method]] for each row, or more",
+    lambda value: (
+        isinstance(value, list) and bool(value) and all(isinstance(each, dict) for each in value)
+    ),
+)
+
+METHOD_RULES: Mapping[str, Rule] = {
+    "name": NAME,
+    "estimator": NAME,
+    "parameters": TABLE,
+    "selection": STRING,
+    "paper": STRING,
+    "grid": TABLE,
+    "trials": TRIALS_OR_ALL,
+    "given_shares": BOOLEAN,
+    "adapts": BOOLEAN,
+    "settings": NAMES,
+}
+"""What the entries of a method must be, in either kind of plan."""
+
+
+def check_entries(what: str, raw: Mapping[str, Any], rules: Mapping[str, Rule]) -> None:
+    """Refuse entries of another type than they must have.
+
+    Parameters
+    ----------
+    what : str
+        What they are entries of.
+    raw : mapping
+        The entries; those without a rule are not looked at.
+    rules : mapping of str to Rule
+        What they must be, if they are there.
+    """
+    for name, value in raw.items():
+        if name in rules and not rules[name].holds(value):
+            met = repr(value)
+            raise PlanError(
+                f"The entry {name} of {what} must be {rules[name].words}, but is "
+                f"{met if len(met) <= 80 else f'{met[:80]}…'}: correct it."
+            )
+
+
+def read_plan_file(path: Path) -> str:
+    """Read the file of a plan.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+
+    Returns
+    -------
+    str
+        Its content.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except UnicodeDecodeError as error:
+        raise PlanError(
+            f"The plan {path} must be UTF-8, but has the byte 0x{error.object[error.start]:02x}, "
+            "which is not: save it as UTF-8."
+        ) from None
+
+
+def parse_toml(name: str, text: str) -> dict[str, Any]:
+    """Read the text of a plan.
+
+    Parameters
+    ----------
+    name : str
+        Its name.
+    text : str
+        The file's content.
+
+    Returns
+    -------
+    dict
+        What it holds.
+    """
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        raise PlanError(f"The plan {name} must be TOML, but is not: {error}.") from None
+    except RecursionError:
+        raise PlanError(
+            f"The plan {name} must be a table of a few levels, but is nested deeper than can be "
+            "read: check the file."
+        ) from None
