@@ -163,11 +163,11 @@ class Baseline(DomainClassifier):
         )  # a fit that fails half-way must not leave half a model
         domains = self._check_domains(X, y, Xt, yt, sample_domain=sample_domain)
         self._remember_columns(domains)
-        self._learn(domains)
+        self._fit_domains(domains)
         self._is_fitted = True
         return self
 
-    def _learn(self, domains: Domains) -> None:
+    def _fit_domains(self, domains: Domains) -> None:
         """Adapt, and train a classifier, on dense rows."""
         source = dense_domain(domains.sources[0])
         target = source if domains.target is None else dense_domain(domains.target)

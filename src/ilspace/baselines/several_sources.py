@@ -36,7 +36,7 @@ class _OfSeveralSources(Baseline):
         """What it makes for itself, for a description of the method."""
         return [ILSClassifier()] if self.estimator is None else []
 
-    def _learn(self, domains: Domains) -> None:
+    def _fit_domains(self, domains: Domains) -> None:
         sources = tuple(map(dense_domain, domains.sources))
         target = None if domains.target is None else dense_domain(domains.target)
         self._learn_from(replace(domains, sources=sources, target=target))
