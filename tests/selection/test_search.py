@@ -426,3 +426,9 @@ def test_scores_as_the_classifier_does():
     assert found.score(X, y, weights, domain="source") == inner.score(
         X, y, weights, domain="source"
     )
+
+
+def test_a_list_of_sources_is_refused_with_a_remedy():
+    data = shifted()
+    with pytest.raises(ValueError, match="searches with one source, but X is a list of 2"):
+        LabelFreeSearch(ILSClassifier()).fit([data.X, data.X], [data.y, data.y], data.Xt)

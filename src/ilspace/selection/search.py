@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_consistent_length
 
 from ilspace.backend import as_generator, refuse_dask
 from ilspace.domains import split_domains, take_rows
+from ilspace.domains.several import is_list_of_sources
 from ilspace.domains.labels import encode_source, encode_target, natural_labels
 from ilspace.selection._delegate import DelegatingSearch
 from ilspace.selection._domains import as_rows, fit_domains
@@ -152,7 +153,7 @@ class LabelFreeSearch(DelegatingSearch, MetaEstimatorMixin, BaseEstimator):
         yt : array-like of shape (nt,), optional
             Labels of the target rows; None, NaN or -1 where a label is missing.
         sample_domain : array-like of shape (n,), optional
-            Positive for source rows of X, negative for target rows.
+            Positive for source rows of X, which are one source here, negative for target rows.
 
         Returns
         -------
@@ -173,6 +174,12 @@ class LabelFreeSearch(DelegatingSearch, MetaEstimatorMixin, BaseEstimator):
             X=X,
             Xt=Xt,
         )
+        if is_list_of_sources(X):
+            raise ValueError(
+                f"{type(self).__name__} searches with one source, but X is a list of {len(X)}: "
+                "pool their rows for the search, and then fit an estimator with the best_params_ "
+                "to the list."
+            )
         if sample_domain is not None:
             X, y, Xt, yt, _ = split_domains(X, y, Xt, yt, sample_domain, None)
         X, Xt = as_rows(X), None if Xt is None else as_rows(Xt)
