@@ -235,6 +235,14 @@ def test_a_source_of_shuffled_labels_hardly_counts(position, rule):
     assert model.score(XT, YT) >= without.score(XT, YT) - 0.02
 
 
+def test_found_weights_are_told(capsys):
+    model = ILSTransformer(3, verbose=1).fit(ROWS, LABELS, XT, source_names=["a", "b", "c"])
+    listed = ", ".join(
+        f"{name} {weight:.3f}" for name, weight in zip("abc", model.source_weights_, strict=True)
+    )
+    assert f"[ILSTransformer] weights of the sources: {listed}\n" in capsys.readouterr().err
+
+
 def test_given_weights():
     def fitted(weights):
         objective = ObjectiveSettings(source_weights=weights)

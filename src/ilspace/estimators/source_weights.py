@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,12 @@ from ilspace.ils import ObjectiveSettings, source_evidence, weights_of_agreement
 
 
 def weigh_sources(
-    settings: ObjectiveSettings | None, domains: Domains, random_state: Any
+    settings: ObjectiveSettings | None,
+    domains: Domains,
+    random_state: Any,
+    *,
+    verbose: int = 0,
+    name: str = "fit_ils",
 ) -> Domains:
     """Weigh several sources as the settings say.
 
@@ -25,6 +31,10 @@ def weigh_sources(
         Checked input, in memory or on the workers.
     random_state : int, RandomState instance, Generator or None
         Draws rows where there are many.
+    verbose : int, default=0
+        1 writes the weights that were found on standard error.
+    name : str, default="fit_ils"
+        Prefix of that line.
 
     Returns
     -------
@@ -35,7 +45,12 @@ def weigh_sources(
     asked = None if settings is None else settings.source_weights
     if asked is None and n_sources > 1:
         agreement = source_evidence(domains, random_state).agreement
-        return domains.with_source_weights(weights_of_agreement(agreement))
+        weights = weights_of_agreement(agreement)
+        if verbose:
+            pairs = zip(domains.names, weights, strict=False)  # the target has none
+            listed = ", ".join(f"{source} {weight:.3f}" for source, weight in pairs)
+            sys.stderr.write(f"[{name}] weights of the sources: {listed}\n")
+        return domains.with_source_weights(weights)
     if asked is None or isinstance(asked, str):
         return domains
     weights = np.asarray(on_host(asked), dtype=np.float64)

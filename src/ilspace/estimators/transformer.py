@@ -376,7 +376,8 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         given = {"sample_domain": sample_domain, "sample_weight": sample_weight}
         domains = self._check_domains(X, y, Xt, yt, **given, source_names=source_names)
         weighed, assumed = assume(self.class_prior, domains, self.random_state)
-        weighed = weigh_sources(self.objective, weighed, self.random_state)
+        told = {"verbose": self.verbose, "name": type(self).__name__}
+        weighed = weigh_sources(self.objective, weighed, self.random_state, **told)
         learned = self._learn(weighed)
         self._remember_columns(domains)
         self._store(learned, weighed, assumed)

@@ -17,8 +17,8 @@ from sklearn.utils.validation import check_consistent_length
 
 from ilspace.backend import as_generator, refuse_dask
 from ilspace.domains import split_domains, take_rows
-from ilspace.domains.several import is_list_of_sources
 from ilspace.domains.labels import encode_source, encode_target, natural_labels
+from ilspace.domains.several import is_list_of_sources
 from ilspace.selection._delegate import DelegatingSearch
 from ilspace.selection._domains import as_rows, fit_domains
 from ilspace.selection._trial import Task
