@@ -54,8 +54,8 @@ def test_numbers_in_any_order_are_a_list_in_the_order_of_the_numbers(seed, numbe
         rows = {tuple(row) + (code,) for row, code in zip(source.X, source.codes, strict=True)}
         wanted = zip(ROWS[position], LABELS[position], strict=True)
         assert rows == {tuple(row) + (code,) for row, code in wanted}
-    target: Any = kept.target
-    assert {tuple(row) for row in target.X} == {tuple(row) for row in XT}
+    assert kept.target is not None
+    assert {tuple(row) for row in kept.target.X} == {tuple(row) for row in XT}
 
 
 @pytest.mark.parametrize("rule", RULES)
@@ -229,9 +229,8 @@ def test_a_source_of_shuffled_labels_hardly_counts(position, rule):
     assert model.source_weights_[position] < 0.02
     assert model.source_weights_.sum() == pytest.approx(1)
     others = [i for i in range(3) if i != position]
-    without = ILSClassifier(3, **rule).fit(
-        *([each[i] for i in others] for each in (ROWS, LABELS)), XT
-    )
+    rows, labels = ([each[i] for i in others] for each in (ROWS, LABELS))
+    without = ILSClassifier(3, **rule).fit(rows, labels, XT)
     assert model.score(XT, YT) >= without.score(XT, YT) - 0.02
 
 
@@ -321,7 +320,8 @@ def test_what_is_refused(arguments, options, message):
 def test_what_is_refused_after_fit():
     model = ILSClassifier(3, **NEAREST).fit(ROWS, LABELS, XT)
     message = 'domain must be "source" or "target", or one of the sources "source 1" or 1, '
-    for wrong in ("fourth", 4, None, True):
+    wrongs: list[Any] = ["fourth", 4, None, True]
+    for wrong in wrongs:
         with pytest.raises(ValueError, match=message):
             model.predict(X1, wrong)
     with pytest.raises(ValueError, match=r"may number only sources.*\(1, 2, 3\), but has 7"):

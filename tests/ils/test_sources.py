@@ -77,6 +77,7 @@ def test_a_source_is_asked_of_its_own_classes_only():
 def test_weights_of_sources_become_weights_of_rows():
     domains = check_domains([X1, X2, X3], [Y1, Y2, Y3], XT)
     weighed = domains.with_source_weights(np.array([1.0, 16.0, 4.0]))
+    assert weighed.source_weights is not None
     np.testing.assert_allclose(weighed.source_weights, np.array([1, 16, 4]) / 21)
     first, second, third = weighed.sources
     np.testing.assert_allclose(first.weights, 0.5)  # (1/16) to the power 1/4
