@@ -169,7 +169,8 @@ def _sit(
     finally:
         session.close()
     n_labels = len(session.file.answers.labels)
-    said = f"{n_labels} labels in {job.labels_path}." if n_labels else "No labels so far."
+    counted = "1 label" if n_labels == 1 else f"{n_labels} labels"
+    said = f"{counted} in {job.labels_path}." if n_labels else "No labels so far."
     typer.echo(f"{said} To go on, start ilspace label again.", err=True)
 
 
@@ -202,7 +203,7 @@ def _ask_in_terminal(session) -> None:
 
     from ilspace.labelling.terminal import key_reader, label_in_terminal
 
-    label_in_terminal(session, read=key_reader(len(session.job.classes)), console=Console())
+    label_in_terminal(session, read=key_reader(session), console=Console())
 
 
 def _import(job: LabellingJob, path: Path) -> None:

@@ -20,6 +20,10 @@ LABELS = "labels.jsonl"
 """The file of labels in a folder of results."""
 
 
+_DIGITS = "1234567890"
+"""Keys of classes, as they lie on a keyboard."""
+
+
 @dataclass(frozen=True)
 class LabellingJob:
     """Two tables, one of which gets labels.
@@ -63,6 +67,13 @@ class LabellingJob:
         if yt is None:
             return {}
         return {row: str(each) for row, each in enumerate(yt, start=1) if each is not None}
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Keys of the first ten classes; classes that are digits have their own."""
+        if all(len(each) == 1 and each in _DIGITS for each in self.classes):
+            return self.classes
+        return tuple(_DIGITS[: len(self.classes)])
 
     def estimator(self) -> TableClassifier:
         """Make what learns, not yet fitted."""

@@ -105,6 +105,8 @@ class LabelFile:
                 fresh = [each for each in events if each.event not in self.answers.events]
                 if fresh:
                     self._write(handle, fresh)
+                else:  # it is there, but perhaps not on disk
+                    os.fsync(handle)
                 self._read(handle)
         except OSError as error:
             raise LabelsNotWritten(error.errno, error.strerror or str(error)) from error

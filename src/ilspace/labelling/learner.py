@@ -102,9 +102,6 @@ class Snapshot:
         label; None if none is left.
     gain : float or None
         Accuracy that ten more labels are expected to add.
-    doubt : float
-        Share of the rows without a label whose guess is expected to be wrong, by their
-        probabilities.
     map : LatentMap
         Where rows lie.
     seconds : float
@@ -118,7 +115,6 @@ class Snapshot:
     queue_probabilities: np.ndarray
     accuracy: dict[str, float] | None
     gain: float | None
-    doubt: float
     map: LatentMap
     seconds: float
 
@@ -190,10 +186,9 @@ class Learner:
             }
         if len(queue):
             gain = float(self.selector.expected_gain(min(GAIN, len(queue))))
-        doubt = float(1 - sure[free].mean()) if free.any() else 0.0
         places = self._map(model, task, queue)
         seconds = time.perf_counter() - start
-        return Snapshot(task, codes, sure, queue, ahead, accuracy, gain, doubt, places, seconds)
+        return Snapshot(task, codes, sure, queue, ahead, accuracy, gain, places, seconds)
 
     def _teach(self, task: Task) -> None:
         """Bring the selector to where all answers are known."""

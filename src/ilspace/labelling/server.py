@@ -96,6 +96,7 @@ class _View:
             "target": job.paths[1].name,
             "label": job.label,
             "classes": job.classes,
+            "keys": job.keys,
             "labels": str(job.labels_path),
         }
         return JSONResponse(content)

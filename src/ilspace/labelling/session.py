@@ -353,7 +353,6 @@ class Session:
                 "labels": len(found.task.labels),
                 "accuracy": found.accuracy,
                 "gain": found.gain,
-                "doubt": found.doubt,
                 "fit_seconds": round(found.seconds, 1),
             }
         return state

@@ -33,7 +33,6 @@ def label_in_terminal(session: Session, *, read: Callable[[], str], console: Con
     console : Console
         Where rows are shown.
     """
-    classes = session.job.classes
     while True:
         state = session.state(WINDOW)
         row = state["row"]
@@ -45,15 +44,15 @@ def label_in_terminal(session: Session, *, read: Callable[[], str], console: Con
             key = read().strip()
             if key == "q":
                 return
-            said = _act(session, row, key, classes)
+            said = _act(session, row, key)
             if said is None:
                 break
             console.print(Text(said, style="bold red"))
 
 
-def _act(session: Session, row: dict[str, Any], key: str, classes: tuple[str, ...]) -> str | None:
+def _act(session: Session, row: dict[str, Any], key: str) -> str | None:
     """Do what a key says; None if that went well, else a sentence."""
-    label, kind = None, Kind.LABEL
+    label, kind, classes = None, Kind.LABEL, session.job.classes
     if key == "u":
         try:
             undone = session.undo(WINDOW, event=new_id())
@@ -64,12 +63,12 @@ def _act(session: Session, row: dict[str, Any], key: str, classes: tuple[str, ..
         kind = Kind.SKIP if key == "s" else Kind.OTHER
     elif key == "" and row["guess"] is not None:
         label = row["guess"]
-    elif key.isascii() and key.isdigit() and 0 < int(key) <= len(classes):
-        label = classes[int(key) - 1]
+    elif key in _keys(session):
+        label = classes[_keys(session).index(key)]
     elif key in classes:
         label = key
     else:
-        return f"Type a number from 1 to {len(classes)}, or: {_KEYS}."
+        return f"Type a key of a class, or its name, or: {_KEYS}."
     try:
         session.answer(WINDOW, event=new_id(), kind=kind, row=row["row"], label=label)
     except NotAccepted as error:
@@ -78,6 +77,14 @@ def _act(session: Session, row: dict[str, Any], key: str, classes: tuple[str, ..
     except LabelsNotWritten as error:
         return _not_saved(session, error)
     return None
+
+
+def _keys(session: Session) -> list[str]:
+    """What is typed for each class: its key, and from ten classes on a number."""
+    job = session.job
+    if len(job.classes) < 10 or job.keys == job.classes:
+        return list(job.keys)
+    return [str(number + 1) for number in range(len(job.classes))]
 
 
 def _not_saved(session: Session, error: LabelsNotWritten) -> str:
@@ -104,7 +111,7 @@ def _show(console: Console, session: Session, state: dict[str, Any]) -> None:
     for code, (each, share) in enumerate(zip(session.job.classes, shares, strict=True)):
         likely = f" {share:.0%}" if share is not None else ""
         style = "bold" if each == row["guess"] else ""
-        options.append(f"{code + 1} {each}{likely}   ", style=style)
+        options.append(f"{_keys(session)[code]}: {each}{likely}   ", style=style)
     console.print(options)
     console.print(Text(_KEYS, style="dim"))
     known = f"{progress['labelled']} labelled, {progress['left']} left"
@@ -117,13 +124,13 @@ def _show(console: Console, session: Session, state: dict[str, Any]) -> None:
     console.print(Text(known + (f"; {model['trouble']}" if model["trouble"] else ""), style="dim"))
 
 
-def key_reader(n_classes: int) -> Callable[[], str]:
+def key_reader(session: Session) -> Callable[[], str]:
     """Make a function that reads one answer: a key, or a line where one key would not do.
 
     Parameters
     ----------
-    n_classes : int
-        From ten classes on, and without a terminal, answers are lines.
+    session : Session
+        Where classes have keys of two digits, and without a terminal, answers are lines.
 
     Returns
     -------
@@ -143,4 +150,5 @@ def key_reader(n_classes: int) -> Callable[[], str]:
         key = click.getchar()
         return "" if key in ("\r", "\n") else "q" if key in ("\x04", "\x1b") else key
 
-    return read_key if n_classes < 10 and sys.stdin.isatty() else read_line
+    one_key = all(len(each) == 1 for each in _keys(session))
+    return read_key if one_key and sys.stdin.isatty() else read_line

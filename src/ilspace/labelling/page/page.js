@@ -109,7 +109,7 @@ function show(next, said) {
   byId("skip").disabled = byId("other").disabled = next.row === null;
   byId("undo").disabled = !next.progress.can_undo;
   showProgress(next.progress);
-  showModel(next.model);
+  showModel(next.model, next.progress.left);
   if (changed) byId("card").scrollIntoView({ block: "nearest" });
   if (said) say(changed && next.row ? `${said} Next: row ${next.row.row}.` : said);
   refreshMap();
@@ -126,18 +126,23 @@ function showProgress({ labelled, skipped, other, given, left, windows }) {
   byId("progress").textContent = parts.join(" · ");
 }
 
-function showModel(model) {
+function doubt(found, left) {
+  const wrong = found ? (1 - found.value) * left : 0;
+  return `≈ ${Math.round(wrong).toLocaleString("en")} of ${left.toLocaleString("en")} wrong`;
+}
+
+function showModel(model, left) {
   const chip = byId("learning");
   chip.hidden = !model.learning && !model.trouble;
   chip.classList.toggle("trouble", !model.learning && model.trouble !== "");
   chip.textContent = model.learning ? "Learning …" : model.trouble;
   const found = model.accuracy;
-  if (model.doubt === undefined) return;
+  if (model.labels === undefined) return;
   byId("accuracy").firstElementChild.textContent = found ? percent(found.value) : "–";
   byId("interval").textContent = found
     ? `of the guesses without a label are right: ${percent(found.low)} to ${percent(found.high)}, with a probability of ${percent(found.level)}.`
     : "No row is left without a label.";
-  const facts = [["Labels learned from", `${model.labels}`], ["Remaining doubt", percent(model.doubt, 1)]];
+  const facts = [["Labels learned from", `${model.labels}`], ["Remaining doubt", doubt(found, left)]];
   if (model.gain !== null) facts.push([`${model.gain_after} more labels`, `about +${(100 * model.gain).toFixed(1)} points`]);
   facts.push(["Last fit", `${model.fit_seconds} s`]);
   byId("facts").replaceChildren(...facts.map(([key, value]) => {
@@ -150,7 +155,7 @@ function showModel(model) {
 
 async function refreshMap() {
   const wanted = `${state.model.version} ${state.progress.left}`;
-  if (state.model.doubt === undefined) return;
+  if (state.model.labels === undefined) return;
   if (wanted !== drawn) {
     drawn = wanted;
     try {
@@ -201,10 +206,9 @@ function pressed(event) {
   }
   if (event.repeat) return;
   const onButton = event.target instanceof HTMLButtonElement;
-  const code = event.key === "0" ? 9 : /^[1-9]$/.test(event.key) ? Number(event.key) - 1 : -1;
-  if (code >= 0) {
-    if (code < job.classes.length) choose(job.classes[code]);
-  } else if (event.key === "Enter" && !onButton) {
+  const code = job.keys.indexOf(event.key);
+  if (code >= 0) choose(job.classes[code]);
+  else if (event.key === "Enter" && !onButton) {
     if (state?.row?.guess) choose(state.row.guess);
   } else if (event.key === "n") answer("other");
   else if (event.key === "s") answer("skip");
@@ -226,7 +230,7 @@ async function start() {
   byId("target").textContent = job.target;
   byId("labels-path").textContent = job.labels;
   document.title = `Label ${job.target} – ilspace`;
-  makeClasses(job.classes, choose);
+  makeClasses(job.classes, job.keys, choose);
   byId("other").addEventListener("click", () => answer("other"));
   byId("skip").addEventListener("click", () => answer("skip"));
   byId("undo").addEventListener("click", undo);

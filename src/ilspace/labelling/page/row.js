@@ -49,15 +49,15 @@ function picture(row, column, path) {
 }
 
 /** Make the buttons of the classes, once. */
-export function makeClasses(classes, choose) {
+export function makeClasses(classes, keys, choose) {
   byId("find-line").hidden = classes.length <= 10;
   byId("classes").replaceChildren(
     ...classes.map((name, code) => {
       const button = make("button", "", `class ${colour(code)}`);
       button.type = "button";
       button.dataset.code = code;
-      const key = make("kbd", code < 9 ? `${code + 1}` : code === 9 ? "0" : "");
-      if (code > 9) key.hidden = true;
+      const key = make("kbd", keys[code] ?? "");
+      key.hidden = keys[code] === undefined;
       button.append(key, symbol(code), make("span", name, "name"), make("span", "", "share"));
       button.addEventListener("click", (event) => {
         if (event.detail) button.blur(); // by pointer: Enter is the guess again
