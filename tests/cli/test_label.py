@@ -2,16 +2,15 @@
 
 import builtins
 import json
-import os
 import re
 import shutil
 import signal
 import subprocess
 import sys
-import urllib.request
 
 import pandas as pd
 import pytest
+from labelling.served import SINGLE, Served
 from tables.small_tables import small_tables, write_csv
 from typer.testing import CliRunner
 
@@ -22,7 +21,6 @@ from ilspace.tables import TableError
 from ilspace.tables.reading import sha256_of
 
 TABLES = small_tables()
-SINGLE = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
 
 def run(*arguments, stdin=None):
@@ -142,7 +140,9 @@ def test_two_files_have_their_labels_beside_the_target(folder):
     assert job.labels_path == folder / "target.csv.labels.jsonl"
     with pytest.raises(TableError, match="given to --id too"):
         open_job(
-            [folder / "source.csv", folder / "target.csv"], label="class", options={"ids": ["class"]}
+            [folder / "source.csv", folder / "target.csv"],
+            label="class",
+            options={"ids": ["class"]},
         )
 
 
@@ -162,7 +162,10 @@ def test_batch_import_export(folder, monkeypatch):
     result = run("--import", folder / "labels.csv")  # the folder of results is this one
     assert result.exit_code == 0, result.output
     assert result.stderr == "4 new labels in labels.jsonl.\n"
-    assert "0 new labels in labels.jsonl; 4 were known." in run("--import", folder / "labels.csv").stderr
+    assert (
+        "0 new labels in labels.jsonl; 4 were known."
+        in run("--import", folder / "labels.csv").stderr
+    )
     result = run(out, "--export", folder / "labelled.csv")
     assert "4 of 24 rows of" in result.stderr
     again = pd.read_csv(folder / "labelled.csv", dtype={"sample": str})
@@ -202,7 +205,10 @@ def test_a_sitting_in_a_terminal_goes_on_after_the_end_of_its_input(folder):
         for keys in ("1\n2\n", "3\nu\nu\n")
     )
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
-    assert first.stderr.endswith("2 labels in " + f"{folder / 'out' / 'labels.jsonl'}. To go on, start ilspace label again.\n")
+    assert first.stderr.endswith(
+        "2 labels in "
+        + f"{folder / 'out' / 'labels.jsonl'}. To go on, start ilspace label again.\n"
+    )
     assert "2 labelled, 22 left" in second.stdout
     answers = open_job([folder / "out"]).open_labels().answers
     assert list(answers.labels.values()) == ["ant"]  # the last two were taken back
@@ -211,14 +217,11 @@ def test_a_sitting_in_a_terminal_goes_on_after_the_end_of_its_input(folder):
 @pytest.mark.slow
 def test_the_page_listens_on_the_loopback_address_until_it_is_interrupted(folder):
     open_job([folder / "out"]).open_labels().append(Event("a", Kind.LABEL, 1, "bee"))
-    command = [sys.executable, "-m", "ilspace.cli", "label", str(folder / "out")]
-    server = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=SINGLE)
-    try:
-        address = re.search(r"Label here: (http://127\.0\.0\.1:\d+/[\w-]{30,}/)", server.stderr.readline())
-        with urllib.request.urlopen(f"{address[1]}api/state?window=w", timeout=20) as answer:
-            assert json.load(answer)["progress"]["labelled"] == 1
-    finally:
-        server.send_signal(signal.SIGINT)
-        _, said = server.communicate(timeout=20)
-    assert server.returncode == 0
-    assert said.endswith("1 label in " + f"{folder / 'out' / 'labels.jsonl'}. To go on, start ilspace label again.\n")
+    with Served(folder / "out") as server:
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{30,}/", server.address)
+        assert server.ask("state?window=w")["progress"]["labelled"] == 1
+        server.process.send_signal(signal.SIGINT)
+        said = server.stderr.read()
+        assert server.process.wait() == 0
+    where = folder / "out" / "labels.jsonl"
+    assert said.endswith(f"1 label in {where}. To go on, start ilspace label again.\n")

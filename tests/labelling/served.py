@@ -18,9 +18,11 @@ class Served:
     def __init__(self, *arguments):
         command = [sys.executable, "-m", "ilspace.cli", "label", *map(str, arguments)]
         self.process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True, env=SINGLE)
-        line = self.process.stderr.readline()
+        assert self.process.stderr is not None
+        self.stderr = self.process.stderr
+        line = self.stderr.readline()
         found = re.search(r"http://\S+", line)
-        assert found, line + self.process.stderr.read()
+        assert found, line + self.stderr.read()
         self.address = found[0]
 
     def __enter__(self):
@@ -33,7 +35,7 @@ class Served:
         """As a power cut would."""
         self.process.kill()
         self.process.wait()
-        self.process.stderr.close()
+        self.stderr.close()
 
     def ask(self, path, content=None):
         """Talk to it as the page does."""

@@ -58,6 +58,9 @@ class Person(threading.Thread):
             stdout=subprocess.PIPE,
             env=SINGLE,
         )
+        assert self.process.stdin is not None
+        assert self.process.stdout is not None
+        self.into, self.out = self.process.stdin, self.process.stdout
 
     def run(self):
         self.follow()
@@ -66,24 +69,24 @@ class Person(threading.Thread):
             self.sent[event] = 2 * len(self.sent) + self.number
             line = f"{event} {self.sent[event]}\n".encode()
             self.send(line)
-            while (word := self.process.stdout.readline().split())[0] != event.encode():
+            while (word := self.out.readline().split())[0] != event.encode():
                 if word[0] == b"writer":  # the last one was killed: the label is sent again
                     self.n_kills += 1
                     self.follow(int(word[1]))
                     self.send(line)
         self.timer.join()
-        self.process.stdin.close()
-        self.process.stdout.read()
+        self.into.close()
+        self.out.read()
         self.process.wait()
-        self.process.stdout.close()
+        self.out.close()
 
     def send(self, line):
-        self.process.stdin.write(line)
-        self.process.stdin.flush()
+        self.into.write(line)
+        self.into.flush()
 
     def follow(self, pid=None):
         if pid is None:
-            pid = int(self.process.stdout.readline().split()[1])
+            pid = int(self.out.readline().split()[1])
         self.timer = threading.Timer(self.rng.uniform(0, 0.02), os.kill, (pid, signal.SIGKILL))
         self.timer.start()
 

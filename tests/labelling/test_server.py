@@ -202,9 +202,7 @@ def test_a_change_must_come_from_the_page(client, session):
     own = {"Origin": ORIGIN}
     # what a form of another page could send without asking
     for kind in ("text/plain", "application/x-www-form-urlencoded", "multipart/form-data", ""):
-        sent = client.post(
-            path, content=json.dumps(answer()), headers=own | {"Content-Type": kind}
-        )
+        sent = client.post(path, content=json.dumps(answer()), headers=own | {"Content-Type": kind})
         refused(sent, 415, session)
     for method in ("PUT", "DELETE", "OPTIONS", "PATCH", "TRACE"):
         refused(client.request(method, path, headers=own), 405, session)
@@ -234,7 +232,13 @@ def test_a_missing_or_wrong_token_is_refused(client, session, path):
     refused(sent, 403, session)
 
 
-CLIMBING = ["../secret.png", "..%2fsecret.png", "%2e%2e/secret.png", "..\\secret.png", "/etc/passwd"]
+CLIMBING = [
+    "../secret.png",
+    "..%2fsecret.png",
+    "%2e%2e/secret.png",
+    "..\\secret.png",
+    "/etc/passwd",
+]
 
 
 @pytest.mark.parametrize("climb", CLIMBING)

@@ -12,7 +12,7 @@ from ilspace.labelling import session as sessions
 from ilspace.labelling.answers import Kind, new_id
 from ilspace.labelling.background import LearnsAtOnce, LearnsInBackground
 from ilspace.labelling.learner import Learner, Task
-from ilspace.labelling.session import AnsweredElsewhere, NotAccepted, Session
+from ilspace.labelling.session import AnsweredElsewhereError, AnswerError, Session
 
 
 @pytest.fixture
@@ -81,7 +81,7 @@ def test_rows_with_a_label_in_the_table_are_not_asked(tmp_path):
     session = Session(job, Silent())
     assert session.state("one")["progress"]["given"] == 20
     assert {answered(session) for _ in range(4)} == {21, 22, 23, 24}
-    with pytest.raises(AnsweredElsewhere):
+    with pytest.raises(AnsweredElsewhereError):
         session.answer("one", event="x", kind=Kind.SKIP, row=1)
 
 
@@ -104,7 +104,7 @@ def test_an_answer_sent_twice_counts_once(session, job):
 
 def test_a_row_that_was_answered_in_another_window_is_not_answered_again(session):
     row = answered(session, "one")
-    with pytest.raises(AnsweredElsewhere, match=f"Row {row} has an answer"):
+    with pytest.raises(AnsweredElsewhereError, match=f"Row {row} has an answer"):
         session.answer("two", event="late", kind=Kind.LABEL, row=row, label="ant")
     assert session.file.answers.labels == {row: "bee"}
 
@@ -115,7 +115,7 @@ def test_a_row_that_was_answered_in_another_window_is_not_answered_again(session
     + [(Kind.LABEL, 1, None), (Kind.SKIP, 1, "bee"), (Kind.LABEL, -1, "bee")],
 )
 def test_what_makes_no_sense_is_not_accepted(session, kind, row, label):
-    with pytest.raises(NotAccepted):
+    with pytest.raises(AnswerError):
         session.answer("one", event="x", kind=kind, row=row, label=label)
     assert session.file.answers.events == {}
 

@@ -135,7 +135,9 @@ def _check_request(terminal: bool, batch, imported, exported, output) -> None:
     named = {"--terminal": terminal, "--batch": batch, "--import": imported, "--export": exported}
     asked = [name for name, value in named.items() if value not in (None, False)]
     if len(asked) > 1:
-        raise TableError(f"One thing can be done at a time, but {' and '.join(asked)} are asked for.")
+        raise TableError(
+            f"One thing can be done at a time, but {' and '.join(asked)} are asked for."
+        )
     if (batch is None) != (output is None):
         raise TableError(
             "--batch and --output belong together, but one is missing: for instance --batch 20 -o "

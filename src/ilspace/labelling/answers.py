@@ -75,8 +75,11 @@ class Event:
             None for a line that is no event.
         """
         try:
-            known = {name: content[name] for name in cls.__dataclass_fields__ if name in content}
-            event = cls(**known | {"kind": Kind(content["kind"])})
+            known: dict[str, Any] = {
+                name: content[name] for name in cls.__dataclass_fields__ if name in content
+            }
+            known["kind"] = Kind(content["kind"])
+            event = cls(**known)
         except (KeyError, TypeError, ValueError):
             return None
         strings = (event.event, event.by, event.at)
@@ -97,6 +100,11 @@ def now() -> str:
 
 class Answers:
     """What holds after some events; each is added once.
+
+    Parameters
+    ----------
+    events : iterable of Event, default=()
+        The first of them.
 
     Attributes
     ----------

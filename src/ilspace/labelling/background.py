@@ -19,11 +19,28 @@ class Teachable(Protocol):
     """What a session asks to learn."""
 
     def start(self, on_done: Callable[[Snapshot | str], object]) -> None:
-        """Say who is told of each model, or in a sentence why there is none."""
+        """Begin.
+
+        Parameters
+        ----------
+        on_done : callable
+            Called with each snapshot, or with a sentence that says why there is none.
+        """
         ...
 
     def learn(self, task: Task) -> bool:
-        """Begin to learn from answers; False if that is not possible any more."""
+        """Begin to learn.
+
+        Parameters
+        ----------
+        task : Task
+            All answers.
+
+        Returns
+        -------
+        bool
+            False if that is not possible any more.
+        """
         ...
 
     def close(self) -> None:

@@ -88,7 +88,7 @@ def take_labels(job: LabellingJob, path: Path) -> dict[str, int]:
     file = job.open_labels()
     missing = missing_labels(np.array(job.classes))
     whole = {f"{each}.0": each for each in job.classes if f"{each}.0" not in job.classes}
-    counts = dict.fromkeys(("new", "known", "changed", "blank"), 0)
+    counts: dict[str, int] = dict.fromkeys(("new", "known", "changed", "blank"), 0)
     events = []
     for row, written in zip(rows, table[job.label].astype(str), strict=True):
         label = whole.get(written.strip(), written.strip())

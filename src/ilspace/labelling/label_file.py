@@ -25,7 +25,7 @@ _FAR = 1 << 40
 """A byte that is locked where whole files cannot be."""
 
 
-class LabelsNotWritten(OSError):
+class LabelWriteError(OSError):
     """An event could not be written, and nothing of it is in the file."""
 
 
@@ -91,14 +91,14 @@ class LabelFile:
 
         Raises
         ------
-        LabelsNotWritten
+        LabelWriteError
             If the disk is full, say; the file is as it was.
         """
         try:
             is_new = not self.path.exists()
             handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
         except OSError as error:
-            raise LabelsNotWritten(error.errno, error.strerror or str(error)) from error
+            raise LabelWriteError(error.errno, error.strerror or str(error)) from error
         try:
             with _locked(handle):
                 self._read(handle)
@@ -109,7 +109,7 @@ class LabelFile:
                     os.fsync(handle)
                 self._read(handle)
         except OSError as error:
-            raise LabelsNotWritten(error.errno, error.strerror or str(error)) from error
+            raise LabelWriteError(error.errno, error.strerror or str(error)) from error
         finally:
             os.close(handle)
         if is_new:

@@ -18,8 +18,8 @@ from starlette.routing import Route
 
 from ilspace.labelling.answers import Kind
 from ilspace.labelling.guard import Guard, parameters
-from ilspace.labelling.label_file import LabelsNotWritten
-from ilspace.labelling.session import AnsweredElsewhere, NotAccepted, Session
+from ilspace.labelling.label_file import LabelWriteError
+from ilspace.labelling.session import AnsweredElsewhereError, AnswerError, Session
 
 ADDRESS = "127.0.0.1"
 """The only address that is listened to."""
@@ -153,11 +153,11 @@ class _View:
             status, said = 200, {}
             try:
                 act()
-            except AnsweredElsewhere as error:
+            except AnsweredElsewhereError as error:
                 status, said = 409, {"error": str(error)}
-            except NotAccepted as error:
+            except AnswerError as error:
                 return {"error": str(error)}, 400
-            except LabelsNotWritten as error:
+            except LabelWriteError as error:
                 sentence = (
                     f"Not saved: {error.strerror}. Make room for {self.session.file.path}, then "
                     "press the key again. All earlier labels are safe."

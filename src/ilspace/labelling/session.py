@@ -23,11 +23,11 @@ _GONE_AFTER = 120.0
 """Seconds after which a window that no longer asks is taken for closed."""
 
 
-class NotAccepted(ValueError):
+class AnswerError(ValueError):
     """An answer that cannot be taken, in a sentence."""
 
 
-class AnsweredElsewhere(NotAccepted):
+class AnsweredElsewhereError(AnswerError):
     """The row has an answer by now, from another window."""
 
 
@@ -208,9 +208,9 @@ class Session:
 
         Raises
         ------
-        NotAccepted
+        AnswerError
             If row or class do not exist, or the row has an answer by now.
-        LabelsNotWritten
+        LabelWriteError
             If the disk is full, say; nothing is changed.
         """
         with self._changed:
@@ -218,11 +218,13 @@ class Session:
             if event in self.file.answers.events:
                 return
             if not 0 < row <= self.job.n_rows:
-                raise NotAccepted(f"Rows are 1 to {self.job.n_rows}, but {row} was named.")
+                raise AnswerError(f"Rows are 1 to {self.job.n_rows}, but {row} was named.")
             if (kind is Kind.LABEL) != (label in self.job.classes):
-                raise NotAccepted("A label must be one of the classes, but is not.")
+                raise AnswerError("A label must be one of the classes, but is not.")
             if row in self._answered or row in self._given:
-                raise AnsweredElsewhere(f"Row {row} has an answer by now, from another window.")
+                raise AnsweredElsewhereError(
+                    f"Row {row} has an answer by now, from another window."
+                )
             said = self._said(row - 1)
             self.file.append(
                 Event(

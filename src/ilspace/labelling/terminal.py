@@ -11,8 +11,8 @@ from rich.table import Table
 from rich.text import Text
 
 from ilspace.labelling.answers import Kind, new_id
-from ilspace.labelling.label_file import LabelsNotWritten
-from ilspace.labelling.session import NotAccepted, Session
+from ilspace.labelling.label_file import LabelWriteError
+from ilspace.labelling.session import AnswerError, Session
 
 WINDOW = "terminal"
 """What this window is called in the file of labels."""
@@ -56,7 +56,7 @@ def _act(session: Session, row: dict[str, Any], key: str) -> str | None:
     if key == "u":
         try:
             undone = session.undo(WINDOW, event=new_id())
-        except LabelsNotWritten as error:
+        except LabelWriteError as error:
             return _not_saved(session, error)
         return None if undone is not None else "There is nothing to undo."
     if key in ("s", "n"):
@@ -71,10 +71,10 @@ def _act(session: Session, row: dict[str, Any], key: str) -> str | None:
         return f"Type a key of a class, or its name, or: {_KEYS}."
     try:
         session.answer(WINDOW, event=new_id(), kind=kind, row=row["row"], label=label)
-    except NotAccepted as error:
+    except AnswerError as error:
         session_said = str(error)
         return session_said if "window" not in session_said else None
-    except LabelsNotWritten as error:
+    except LabelWriteError as error:
         return _not_saved(session, error)
     return None
 
@@ -87,7 +87,7 @@ def _keys(session: Session) -> list[str]:
     return [str(number + 1) for number in range(len(job.classes))]
 
 
-def _not_saved(session: Session, error: LabelsNotWritten) -> str:
+def _not_saved(session: Session, error: LabelWriteError) -> str:
     return f"Not saved: {error.strerror}. Make room for {session.file.path}, then type it again."
 
 

@@ -8,16 +8,21 @@ export function drawMap(element, points, current) {
   for (const [x, y, code] of points.source) source.append(mark(x, y, code, 0.45));
   const target = svg("g", { class: "target" });
   const labelled = svg("g", { class: "labelled" });
-  let here = null;
   for (const [row, x, y, guess, probability, label] of points.target) {
     const known = label !== null;
     const point = mark(x, y, known ? label : guess, known ? 0.9 : 0.6);
     if (!known) point.setAttribute("fill-opacity", (0.25 + 0.65 * probability).toFixed(2));
     (known ? labelled : target).append(point);
-    if (row === current) here = svg("circle", { cx: 100 * x, cy: -100 * y, r: 8, class: "here" });
   }
   element.replaceChildren(source, target, labelled);
-  if (here) element.append(here);
+  moveRing(element, points, current);
+}
+
+/** Put the large ring around the current row. */
+export function moveRing(element, points, current) {
+  element.querySelector(".here")?.remove();
+  const found = points.target.find(([row]) => row === current);
+  if (found) element.append(svg("circle", { cx: 100 * found[1], cy: -100 * found[2], r: 8, class: "here" }));
 }
 
 function mark(x, y, code, size) {

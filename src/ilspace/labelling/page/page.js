@@ -1,10 +1,11 @@
 // The page: asks for rows, sends answers, shows how things stand.
 
-import { drawChart, drawMap } from "./map.js";
+import { drawChart, drawMap, moveRing } from "./map.js";
 import { filterClasses, make, makeClasses, percent, showGuess, showRow } from "./row.js";
 
 const byId = (id) => document.getElementById(id);
 const POLL = 1500; // milliseconds
+const REST = 300; // after which the map is drawn again
 
 const windowName = sessionStorage.getItem("window") ?? name();
 sessionStorage.setItem("window", windowName);
@@ -15,6 +16,7 @@ let busy = false; // an answer is on its way
 let unsent = null; // an answer that was not taken: the same key sends it again, under the same name
 let points = null; // of the map
 let drawn = ""; // which map that is
+let rest = 0; // timer
 
 function name() {
   return [...crypto.getRandomValues(new Uint8Array(12))].map((each) => each.toString(16).padStart(2, "0")).join("");
@@ -153,17 +155,22 @@ function showModel(model, left) {
   drawChart(byId("chart"), model.history);
 }
 
-async function refreshMap() {
+/** Move the ring at once; draw the rest when no key has been pressed for a moment. */
+function refreshMap() {
+  if (points) moveRing(byId("map"), points, state.row?.row);
+  clearTimeout(rest);
+  rest = setTimeout(drawRest, points ? REST : 0);
+}
+
+async function drawRest() {
   const wanted = `${state.model.version} ${state.progress.left}`;
-  if (state.model.labels === undefined) return;
-  if (wanted !== drawn) {
-    drawn = wanted;
-    try {
-      points = await ask("map");
-    } catch {
-      drawn = "";
-      return;
-    }
+  if (state.model.labels === undefined || wanted === drawn) return;
+  drawn = wanted;
+  try {
+    points = await ask("map");
+  } catch {
+    drawn = "";
+    return;
   }
   if (points) drawMap(byId("map"), points, state.row?.row);
 }
