@@ -59,7 +59,7 @@ def browser():
     return webdriver.Chrome(options=options, service=service)
 
 
-def wait(driver, script, seconds=120):
+def wait(driver, script, seconds=300):
     start = time.perf_counter()
     while not driver.execute_script(script):
         if time.perf_counter() - start > seconds:

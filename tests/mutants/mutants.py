@@ -23,6 +23,7 @@ KINDS = (
     "stochastic steps",
     "self-training",
     "class shares",
+    "labels and their page",
 )
 
 
@@ -943,5 +944,40 @@ MUTANTS = (
         "unexplained = max(distance - noise, 0.0)",
         "unexplained = distance",
         ("tests/rules/test_class_prior.py::test_a_small_sample_of_a_mixture_is_believed",),
+    ),
+    # -- labels and their page ---------------------------------------------------------------------
+    Mutant(
+        "labels-sent-twice-count-twice",
+        "labels and their page",
+        "labelling/label_file.py",
+        "fresh = [each for each in events if each.event not in self.answers.events]",
+        "fresh = list(events)",
+        ("tests/labelling/test_label_file.py",),
+    ),
+    Mutant(
+        "label-after-a-line-cut-off",
+        "labels and their page",
+        "labelling/label_file.py",
+        "if size > self._read_up_to:",
+        "if size < 0:",
+        ("tests/labelling/test_label_file.py",),
+    ),
+    Mutant(
+        "any-host-will-do",
+        "labels and their page",
+        "labelling/guard.py",
+        'headers.getlist("host") not in [[each] for each in self.hosts]',
+        "not headers",
+        ("tests/labelling/test_server.py::test_other_origins_and_hosts_are_refused",),
+    ),
+    Mutant(
+        "pictures-from-anywhere",
+        "labels and their page",
+        "labelling/rows.py",
+        "if not path.is_relative_to(root) or not path.is_file():",
+        "if not path.is_file():",
+        (
+            "tests/labelling/test_server.py::test_pictures_lie_in_the_folder_of_the_table_and_are_pictures",
+        ),
     ),
 )

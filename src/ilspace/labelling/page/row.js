@@ -11,7 +11,7 @@ export function make(name, text = "", classes = "") {
   return element;
 }
 
-export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)} %`;
+export const percent = (share, digits = 0) => `${(100 * share).toFixed(digits)}\u202f%`;
 
 /** Show a row: its name, pictures, texts and columns. */
 export function showRow(row, total) {
