@@ -1,4 +1,4 @@
-"""The picture of docs/user_guide/labelling.md, and how right the model is after each few labels.
+"""The picture of docs/user_guide/label.md, and how right the model is after each few labels.
 
 ``python docs/measurements/labelling_page.py FOLDER`` writes two tables of handwritten digits
 (scikit-learn's, and MNIST's with a picture each) into a new folder, labels 30 rows on the page of
