@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -89,6 +89,8 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
     >>> selector.teach(rows, y[rows]).estimator_.score(Xt, y)
     1.0
     """
+
+    _revision: ClassVar[int] = 1
 
     _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict"])],
