@@ -4,7 +4,7 @@
 functions of a `Pool` of target rows.
 """
 
-from ilspace.active.accuracy import AccuracyEstimate, estimate_accuracy
+from ilspace.active.accuracy import AccuracyEstimate, Asked, estimate_accuracy
 from ilspace.active.facility_location import covered_doubt, facility_location
 from ilspace.active.pool import Pool
 from ilspace.active.selector import NONE_OF_THESE, QuerySelector
@@ -22,6 +22,7 @@ __all__ = [
     "NONE_OF_THESE",
     "STRATEGIES",
     "AccuracyEstimate",
+    "Asked",
     "Pool",
     "QuerySelector",
     "as_query_strategy",
