@@ -5,9 +5,10 @@ functions of a `Pool` of target rows.
 """
 
 from ilspace.active.accuracy import AccuracyEstimate, Asked, estimate_accuracy
-from ilspace.active.facility_location import covered_doubt, facility_location
+from ilspace.active.answers import NONE_OF_THESE
+from ilspace.active.facility import covered_doubt, facility_location
 from ilspace.active.pool import Pool
-from ilspace.active.selector import NONE_OF_THESE, QuerySelector
+from ilspace.active.selector import QuerySelector
 from ilspace.active.strategies import (
     STRATEGIES,
     as_query_strategy,
