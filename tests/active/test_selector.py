@@ -1,13 +1,18 @@
 """Asking and teaching: what is chosen, kept, skipped and learned."""
 
+import tracemalloc
+
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
-from ilspace import ILSClassifier
+from ilspace import ILSClassifier, TableClassifier
 from ilspace.active import NONE_OF_THESE, STRATEGIES, QuerySelector
+from ilspace.active import selector as selector_module
 from ilspace.baselines import CORAL, Pooled
 
 Y = np.arange(60) % 3
@@ -82,17 +87,63 @@ def test_labels_given_to_fit_are_not_asked_again():
     assert asking.estimate_accuracy().n_labels == 0
 
 
-def test_abstentions_and_new_classes_are_put_aside():
+def test_abstentions_and_rare_new_classes_are_put_aside():
     asking = selector()
     before = asking.estimator_
-    asking.teach([0, 1, 2], [None, NONE_OF_THESE, "dog"])
+    asking.teach([0, 1, 2, 3], [None, NONE_OF_THESE, "dog", NONE_OF_THESE])
     assert asking.estimator_ is before  # nothing to learn from
-    assert asking.labels_[:3].tolist() == [None, NONE_OF_THESE, "dog"]
-    assert asking.skipped_[:3].tolist() == [True, False, False]
-    assert set(asking.query(60)) == set(range(3, 60))
+    assert asking.labels_[:4].tolist() == [None, NONE_OF_THESE, "dog", NONE_OF_THESE]
+    assert asking.skipped_[:4].tolist() == [True, False, False, False]
+    assert set(asking.query(60)) == set(range(4, 60))
     estimate = asking.estimate_accuracy()
-    assert estimate.n_labels == 2
-    assert estimate.value < selector().estimate_accuracy().value  # both count as errors
+    assert estimate.n_labels == 3
+    assert estimate.value < selector().estimate_accuracy().value  # all count as errors
+
+
+def frames(X):
+    return pd.DataFrame(X, columns=list("pqrst"))
+
+
+@pytest.mark.parametrize(
+    "kind", [np.asarray, sparse.csr_array, frames], ids=["array", "sparse", "table"]
+)
+def test_a_new_class_is_learned(kind):
+    far = XT.copy()
+    far[:6] = 20 + XT[:6] / 10
+    Xs, Xt = kind(XS), kind(far)
+    if kind is frames:
+        Xt = Xt[list("tsrqp")].assign(extra=1.0)
+        model = TableClassifier(method="linear")
+    else:
+        model = Pooled(classifier=LogisticRegression())
+    asking = QuerySelector(model, random_state=0).fit(Xs, NAMES, Xt)
+    asking.teach([0, 1], ["dog", "dog"])
+    assert asking.classes_.tolist() == ["ant", "bee", "cat"]
+    assert asking.estimator_.classes_.tolist() == ["ant", "bee", "cat", "dog"]
+    assert (asking.estimator_.predict(Xt)[2:6] == "dog").all()
+    asking.teach([10], ["bee"])  # what was new is not forgotten
+    assert (asking.estimator_.predict(Xt)[2:6] == "dog").all()
+    asking.forget([0])
+    assert asking.estimator_.classes_.tolist() == ["ant", "bee", "cat"]
+
+
+def test_a_new_class_is_set_aside_where_it_cannot_be_learned():
+    yt = np.full(60, None, dtype=object)
+    yt[:9] = NAMES[:9]
+    asking = QuerySelector(ILSClassifier(), random_state=0).fit(XS, NAMES, XT[:, :4], yt)
+    assert asking.teach([10, 11], ["dog", "dog"]).estimator_.classes_.tolist() == [
+        "ant",
+        "bee",
+        "cat",
+    ]
+    asking = QuerySelector(Pooled(classifier=LogisticRegression()), new_classes="set-aside")
+    asking.fit(XS, NAMES, XT).teach([10, 11], ["dog", "dog"])
+    assert asking.estimator_.classes_.tolist() == ["ant", "bee", "cat"]
+    asking = QuerySelector(Pooled(classifier=LogisticRegression())).fit(XS, Y, XT)
+    asking.teach([10, 11], ["dog", "dog"])  # the others are numbers
+    assert asking.estimator_.classes_.tolist() == [0, 1, 2]
+    assert asking.labels_[10] == "dog"
+    assert asking.teach([12, 13], [7, 7]).estimator_.classes_.tolist() == [0, 1, 2, 7]
 
 
 def test_cheap_rows_are_asked_first():
@@ -149,7 +200,7 @@ def test_parameters_follow_scikit_learn():
         (lambda each: each.skip([0.5]), "pass integers"),
         (lambda each: each.query(1, cost=np.zeros(60)), "positive and finite"),
         (lambda each: each.query(1, cost=np.ones(3)), r"shape \(60,\)"),
-        (lambda each: each.fit(XS, NAMES, XT, ["ant"]), "one entry per row"),
+        (lambda each: each.fit(XS, NAMES, XT, ["ant"]), "one label per row"),
     ],
 )
 def test_bad_input_is_refused(call, message):
@@ -165,3 +216,53 @@ def test_an_estimator_without_probabilities_is_refused():
 def test_disagreement_needs_members():
     with pytest.raises(TypeError, match="members"):
         selector("committee").query(1)
+
+
+def test_of_many_rows_each_query_looks_at_a_sample(monkeypatch):
+    monkeypatch.setattr(selector_module, "MAX_POOL", 12)
+    asking = selector(skip=range(20))
+    looked = []
+    for _ in range(4):
+        batch = asking.query(10)
+        assert len(set(batch)) == 10
+        looked += batch.tolist()
+        asking.teach(batch, NAMES[batch])
+    assert sorted(looked) == list(range(20, 60))
+
+
+def test_answers_are_learned_after_a_fit_that_failed(monkeypatch):
+    asking = selector()
+    before, fit = asking.estimator_, Pooled.fit
+
+    def fails(self, *given):
+        raise MemoryError("too little of it")
+
+    monkeypatch.setattr(Pooled, "fit", fails)
+    with pytest.raises(MemoryError):
+        asking.teach([0, 1], NAMES[[0, 1]])
+    monkeypatch.setattr(Pooled, "fit", fit)
+    assert asking.estimator_ is before
+    assert asking.labels_[[0, 1]].tolist() == NAMES[[0, 1]].tolist()
+    assert asking.teach([0, 1], NAMES[[0, 1]]).estimator_ is not before
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strategy", PLAIN)
+def test_two_hundred_thousand_rows_take_little_memory(strategy):
+    rng = np.random.default_rng(0)
+    y, many = np.arange(300) % 3, np.arange(200_000) % 3
+    X = rng.normal(size=(300, 10)) + 2 * np.eye(10)[y]
+    Xt = rng.normal(size=(200_000, 10)) + 2 * np.eye(10)[many]
+    model = Pooled(classifier=LogisticRegression())
+    asking = QuerySelector(model, strategy, random_state=0).fit(X, y, Xt)
+    tracemalloc.start()
+    try:
+        batch = asking.query(20)
+        asking.teach(batch, many[batch])
+        asking.estimate_accuracy()
+        asking.expected_gain(20)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert len(set(batch)) == 20
+    assert peak < 300 * 2**20  # all pairs of rows would take 300 GiB

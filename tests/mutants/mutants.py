@@ -23,6 +23,7 @@ KINDS = (
     "stochastic steps",
     "self-training",
     "class shares",
+    "queries",
     "labels and their page",
 )
 
@@ -944,6 +945,33 @@ MUTANTS = (
         "unexplained = max(distance - noise, 0.0)",
         "unexplained = distance",
         ("tests/rules/test_class_prior.py::test_a_small_sample_of_a_mixture_is_believed",),
+    ),
+    # -- queries -----------------------------------------------------------------------------------
+    Mutant(
+        "bounds-taken-for-gains",
+        "queries",
+        "active/facility.py",
+        "if current[best] == len(chosen):",
+        "if current[best] <= len(chosen):",
+        (
+            "tests/active/test_strategies.py::test_facility_location_is_the_greedy_choice_of_a_naive_loop",
+        ),
+    ),
+    Mutant(
+        "progress-forgotten",
+        "queries",
+        "active/accuracy.py",
+        "np.stack([np.ones(len(values)), values, -progress, is_chosen], axis=1)",
+        "np.stack([np.ones(len(values)), values, 0 * progress, is_chosen], axis=1)",
+        ("tests/active/test_accuracy.py::test_chosen_rows_are_harder_and_old_errors_count_less",),
+    ),
+    Mutant(
+        "held-out-rows-asked",
+        "queries",
+        "benchmark/labels/cells.py",
+        "selector.fit(trial.X, trial.y, Xt, skip=trial.held_out)",
+        "selector.fit(trial.X, trial.y, Xt)",
+        ("tests/benchmark/test_labels.py::test_a_cell_asks_for_rows_that_are_not_held_out",),
     ),
     # -- labels and their page ---------------------------------------------------------------------
     Mutant(

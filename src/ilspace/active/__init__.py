@@ -4,10 +4,11 @@
 functions of a `Pool` of target rows.
 """
 
-from ilspace.active.accuracy import AccuracyEstimate, estimate_accuracy
-from ilspace.active.facility_location import covered_doubt, facility_location
+from ilspace.active.accuracy import AccuracyEstimate, Asked, estimate_accuracy
+from ilspace.active.answers import NONE_OF_THESE
+from ilspace.active.facility import covered_doubt, facility_location
 from ilspace.active.pool import Pool
-from ilspace.active.selector import NONE_OF_THESE, QuerySelector
+from ilspace.active.selector import QuerySelector
 from ilspace.active.strategies import (
     STRATEGIES,
     as_query_strategy,
@@ -22,6 +23,7 @@ __all__ = [
     "NONE_OF_THESE",
     "STRATEGIES",
     "AccuracyEstimate",
+    "Asked",
     "Pool",
     "QuerySelector",
     "as_query_strategy",

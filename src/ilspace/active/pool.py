@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from scipy import sparse
 
-from ilspace.backend import on_host, to_numpy
+from ilspace.backend import array_namespace, on_host, to_numpy
 
 _BATCH = 20_000
 """Rows that an estimator is asked about at once."""
@@ -119,6 +119,67 @@ def take(X: Any, rows: np.ndarray) -> Any:
         The chosen ones.
     """
     return X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+def as_rows(X: Any) -> Any:
+    """Rows that can be counted and taken.
+
+    Parameters
+    ----------
+    X : array-like, DataFrame or sparse matrix
+        Rows.
+
+    Returns
+    -------
+    array, DataFrame or sparse matrix
+        The same; an array where it was a list.
+    """
+    X = X if hasattr(X, "shape") else np.asarray(X)
+    return X.tocsr() if sparse.issparse(X) else X
+
+
+def share_columns(X: Any, Xt: Any) -> bool:
+    """Tell whether target rows can be appended to source rows.
+
+    Parameters
+    ----------
+    X, Xt : array, DataFrame or sparse matrix
+        Rows of both domains.
+
+    Returns
+    -------
+    bool
+        True if both have as many columns, or, of tables, if the target has those of the source.
+    """
+    if hasattr(X, "columns") and hasattr(Xt, "columns"):
+        return set(X.columns) <= set(Xt.columns)
+    same_kind = hasattr(X, "columns") == hasattr(Xt, "columns")
+    return same_kind and X.shape[1] == Xt.shape[1]
+
+
+def append_rows(X: Any, Xt: Any, rows: np.ndarray) -> Any:
+    """Source rows, and some target rows after them.
+
+    Parameters
+    ----------
+    X, Xt : array, DataFrame or sparse matrix
+        Rows of both domains, which share columns.
+    rows : int array of shape (m,)
+        Positions of target rows.
+
+    Returns
+    -------
+    array, DataFrame or sparse matrix
+        Of the kind of `X`.
+    """
+    added = take(Xt, rows)
+    if hasattr(X, "columns"):
+        import pandas as pd
+
+        return pd.concat([X, added[list(X.columns)]], ignore_index=True)
+    if sparse.issparse(X) or sparse.issparse(added):
+        return sparse.vstack([X, added], format="csr")
+    return array_namespace(X).concat([X, added])
 
 
 def look(estimator: Any, X: Any, rows: np.ndarray) -> Seen:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, MetaEstimatorMixin, clone
@@ -11,23 +11,33 @@ from sklearn.utils.validation import check_is_fitted
 
 from ilspace.active._checks import check_answers, check_cost, check_rows
 from ilspace.active.accuracy import estimate_accuracy, right_chances
-from ilspace.active.facility_location import covered_doubt
-from ilspace.active.pool import Pool, Seen, ask_probabilities, look
+from ilspace.active.answers import Answers
+from ilspace.active.facility import covered_doubt
+from ilspace.active.pool import (
+    Pool,
+    Seen,
+    append_rows,
+    as_rows,
+    ask_probabilities,
+    look,
+    share_columns,
+)
 from ilspace.active.strategies import STRATEGIES
-from ilspace.backend import as_generator, on_host, refuse_dask
+from ilspace.backend import as_generator, refuse_dask
 from ilspace.domains.labels import (
     encode_source,
-    label_values,
     missing_labels,
     natural_labels,
     unlabelled_rows,
 )
 
-NONE_OF_THESE = "(none of these)"
-"""Label of a row that is of no class of the source, whatever it is."""
-
 MAX_POOL = 20_000
 """Rows without a label that are looked at for a query; of more, a sample of so many."""
+
+
+_GAIN = 1.5
+"""Gain of accuracy per expected error that gets a label nearby; others profit too. From the draws
+on which the constants of :func:`~ilspace.active.estimate_accuracy` were chosen."""
 
 
 class QuerySelector(MetaEstimatorMixin, BaseEstimator):
@@ -51,6 +61,11 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
     random_state : int, RandomState instance, Generator or None, default=None
         Draws rows, in strategies that do so and where there are many. Does not change that of the
         estimator.
+    new_classes : {"learn", "set-aside"}, default="learn"
+        What becomes of labels that are no class of the source. ``"learn"``: where two target rows
+        or more have the same new label, and the target has the columns of the source, these rows
+        are given to the estimator as source rows too, so that their label is a class like others.
+        ``"set-aside"``: the estimator does not learn from them.
 
     Attributes
     ----------
@@ -59,8 +74,8 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
     classes_ : ndarray of shape (n_classes,)
         Classes of the source.
     labels_ : ndarray of object, shape (n_target,)
-        Labels of the target rows so far, None where there is none; also those that are no class of
-        the source.
+        Labels of the target rows so far, None where there is none; also those that the estimator
+        did not learn from.
     skipped_ : bool array of shape (n_target,)
         Rows that are not to be asked about.
 
@@ -71,10 +86,9 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
 
     Of more than 20,000 target rows without a label, each query looks at a random sample of so many.
 
-    A label that is no class of the source, a new class or :data:`~ilspace.active.NONE_OF_THESE`,
-    is kept in `labels_`, and its row is not asked about again; but the estimator does not learn
-    from it, for the methods of this package relate two domains by the classes that they share.
-    Such rows count as errors in :meth:`estimate_accuracy`.
+    A label that is not learned, because it is rare, because the target lacks columns of the source,
+    or because it is :data:`~ilspace.active.NONE_OF_THESE`, is kept in `labels_`. Its row is not
+    asked about again, and counts as an error in :meth:`estimate_accuracy`.
 
     Examples
     --------
@@ -90,16 +104,20 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
     1.0
     """
 
+    _revision: ClassVar[int] = 1
+
     _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict"])],
         "strategy": [StrOptions({"auto", *STRATEGIES}), callable],
         "random_state": ["random_state", np.random.Generator],
+        "new_classes": [StrOptions({"learn", "set-aside"})],
     }
 
-    def __init__(self, estimator, strategy="auto", random_state=None):
+    def __init__(self, estimator, strategy="auto", random_state=None, *, new_classes="learn"):
         self.estimator = estimator
         self.strategy = strategy
         self.random_state = random_state
+        self.new_classes = new_classes
 
     # -- fit and teach -----------------------------------------------------------------------------
 
@@ -129,25 +147,21 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
         self._validate_params()
         self.__dict__.pop("estimator_", None)  # should this fit fail, the last one is gone too
         refuse_dask("QuerySelector", remedy="compute {name} first, or a sample of it", Xs=Xs, Xt=Xt)
-        self._source = Xs, np.asarray(natural_labels(ys))
-        self._target = Xt if hasattr(Xt, "iloc") or hasattr(Xt, "shape") else np.asarray(Xt)
+        self._source = as_rows(Xs), np.asarray(natural_labels(ys))
+        self._target = as_rows(Xt)
         self.classes_, _ = encode_source(self._source[1])
         n_rows = self._target.shape[0]
-        self.labels_ = np.full(n_rows, None, dtype=object)
+        can_join = share_columns(self._source[0], self._target)
+        takes_new = self.new_classes == "learn" and can_join
+        self._answers = answers = Answers(n_rows, self.classes_, takes_new)
         if yt is not None:
-            yt = label_values(on_host(yt))
-            if yt.shape != (n_rows,):
-                raise ValueError(
-                    f"yt must have one entry per row of Xt, shape ({n_rows},), but has shape "
-                    f"{yt.shape}: mark rows without a label with None."
-                )
+            _, yt = check_answers(np.arange(n_rows), yt, n_rows)
             given = np.flatnonzero(~unlabelled_rows(yt, self.classes_))
-            self.labels_[given] = _objects(yt[given].tolist())
-        self.skipped_ = np.zeros(n_rows, dtype=bool)
-        self.skipped_[check_rows(skip, n_rows)] = True
+            answers.put(given, yt[given].tolist())
+        answers.skipped[check_rows(skip, n_rows)] = True
         self._cost = check_cost(cost, n_rows)
         self._seed = int(as_generator(self.random_state).integers(2**63))
-        self._predicted: dict[int, tuple[Any, float]] = {}
+        self._learned: dict[int, Any] | None = None
         self._refit()
         return self
 
@@ -160,9 +174,8 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
             Row numbers of Xt, which :meth:`query` need not have named. A row that has a label gets
             the new one.
         labels : array-like of shape (n,)
-            Their labels. None or NaN where there is no answer: such a row is skipped. A label that
-            is no class of the source is kept, and the row is not asked about again, but the
-            estimator does not learn from it.
+            Their labels. None or NaN where there is no answer: such a row is skipped. A label may
+            be a new class; see `new_classes`.
 
         Returns
         -------
@@ -174,11 +187,14 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
         is_missing = missing_labels(values)
         self.skipped_[rows[is_missing]] = True
         answered = rows[~is_missing]
-        self._remember_predictions(answered)
-        before = self._known_labels()
-        for row, label in zip(answered, values[~is_missing].tolist(), strict=True):
-            self.labels_[row] = label
-        self._refit(unless=before)
+        new = self._answers.without_label(answered)
+        if len(new) and hasattr(self.estimator_, "predict_proba"):
+            found = ask_probabilities(self.estimator_, self._target, new)
+            labels = np.asarray(self.estimator_.classes_)[found.argmax(axis=1)]
+            options = {"n_learned": self._n_learned, "is_random": self.strategy == "random"}
+            self._answers.remember(new, labels, found.max(axis=1), **options)
+        self._answers.put(answered, values[~is_missing].tolist())
+        self._refit()
         return self
 
     def forget(self, rows):
@@ -196,12 +212,8 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
         """
         check_is_fitted(self)
         rows = check_rows(rows, len(self.labels_))
-        before = self._known_labels()
-        self.labels_[rows] = None
-        self.skipped_[rows] = False
-        for row in rows.tolist():
-            self._predicted.pop(row, None)
-        self._refit(unless=before)
+        self._answers.take_back(rows)
+        self._refit()
         return self
 
     def skip(self, rows):
@@ -221,35 +233,38 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
         self.skipped_[check_rows(rows, len(self.labels_))] = True
         return self
 
-    def _refit(self, unless: np.ndarray | None = None) -> None:
-        """Fit a clone with the labels that are classes of the source, if they changed."""
-        known = self._known_labels()
-        if unless is not None and np.array_equal(known, unless):
+    def _refit(self) -> None:
+        """Fit a clone with all labels that can be learned, unless the last one knew the same."""
+        known = self._answers.to_learn()
+        if known == self._learned:
             return
-        model = clone(self.estimator)
-        given = known if any(each is not None for each in known) else None
-        self.estimator_ = model.fit(*self._source, self._target, given)
+        (X, y), Xt = self._source, self._target
+        yt = np.full(len(self.labels_), None, dtype=object)
+        for row, label in known.items():
+            yt[row] = label
+        classes = set(self.classes_.tolist())
+        new = {row: label for row, label in known.items() if label not in classes}
+        if new:  # the estimators know the classes of the source alone, so these rows join it
+            X = append_rows(X, Xt, np.array(list(new)))
+            y = np.concatenate([y, np.array(list(new.values()))])
+        self.estimator_ = clone(self.estimator).fit(X, y, Xt, yt if known else None)
+        self._learned = known
         self._seen: Seen | None = None
 
-    def _known_labels(self) -> np.ndarray:
-        """Labels of the target rows, None where there is none or it is no class of the source."""
-        classes = set(self.classes_.tolist())
-        return _objects([each if each in classes else None for each in self.labels_])
+    @property
+    def _n_learned(self) -> int:
+        """Number of target labels that the estimator has learned from."""
+        return len(self._learned or ())
 
-    def _remember_predictions(self, rows: np.ndarray) -> None:
-        """Keep what the estimator, which has not seen their labels, says of rows."""
-        new = np.array([row for row in rows if self.labels_[row] is None], dtype=np.intp)
-        if not len(new) or not hasattr(self.estimator_, "predict_proba"):
-            return
-        found = ask_probabilities(self.estimator_, self._target, new)
-        best = found.argmax(axis=1)
-        said = zip(
-            new.tolist(), self._model_classes()[best].tolist(), found.max(axis=1), strict=True
-        )
-        self._predicted |= {row: (label, float(sure)) for row, label, sure in said}
+    @property
+    def labels_(self) -> np.ndarray:
+        """Labels of the target rows so far."""
+        return self._answers.labels
 
-    def _model_classes(self) -> np.ndarray:
-        return np.asarray(getattr(self.estimator_, "classes_", self.classes_))
+    @property
+    def skipped_(self) -> np.ndarray:
+        """Rows that are not to be asked about."""
+        return self._answers.skipped
 
     # -- query -------------------------------------------------------------------------------------
 
@@ -283,7 +298,7 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
         return rows[np.asarray(chosen, dtype=np.intp)]
 
     def _askable(self, exclude=()) -> np.ndarray:
-        askable = ~self._has_label() & ~self.skipped_
+        askable = ~self._answers.has_label & ~self.skipped_
         askable[check_rows(exclude, len(self.labels_))] = False
         return askable
 
@@ -296,33 +311,30 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
             seen.latent,
             seen.probabilities,
             np.flatnonzero(askable[seen.rows]),
-            np.flatnonzero(self._has_label()[seen.rows]),
+            np.flatnonzero(self._answers.has_label[seen.rows]),
             seen.members,
             None if cost is None else cost[seen.rows],
         )
         return seen.rows, pool
 
     def _look(self, askable: np.ndarray, n: int) -> Seen:
-        """Ask the estimator about all rows with a label, and a sample of the others."""
-        has_label = self._has_label()
-        rng = self._generator(0)
-        others = ~has_label & ~askable
-        kept = [np.flatnonzero(each) for each in (askable, others)]
-        total = sum(map(len, kept))
-        if total > MAX_POOL:  # those that cannot be asked about keep their share
-            sizes = [-(-MAX_POOL * len(each) // total) for each in kept]
-            sizes[0] = min(max(sizes[0], n), len(kept[0]))
-            kept = [rng.choice(*each, replace=False) for each in zip(kept, sizes, strict=True)]
-        rows = np.sort(np.concatenate([np.flatnonzero(has_label), *kept]))
+        """Ask the estimator about all rows, or a sample of them."""
+        has_label, rng = self._answers.has_label, self._generator(0)
+        kinds = [np.flatnonzero(each) for each in (askable, ~has_label & ~askable, has_label)]
+        n_free = len(kinds[0]) + len(kinds[1])
+        if n_free > MAX_POOL:  # those that cannot be asked about keep their share
+            share = MAX_POOL / n_free
+            sizes = [max(n, round(share * len(kinds[0]))), round(share * len(kinds[1])), MAX_POOL]
+            kinds = [
+                rng.choice(rows, min(size, len(rows)), replace=False)
+                for rows, size in zip(kinds, sizes, strict=True)
+            ]
+        rows = np.sort(np.concatenate(kinds))
         return look(self.estimator_, self._target, rows)
-
-    def _has_label(self) -> np.ndarray:
-        return np.array([each is not None for each in self.labels_], dtype=bool)
 
     def _generator(self, purpose: int) -> np.random.Generator:
         """Source of randomness, the same until something is taught or skipped."""
-        n_answers = int(np.sum(self._has_label()) + np.sum(self.skipped_))
-        return np.random.default_rng([self._seed, purpose, n_answers])
+        return np.random.default_rng([self._seed, purpose, self._answers.count])
 
     # -- when to stop ------------------------------------------------------------------------------
 
@@ -331,9 +343,9 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
 
         Rows are asked about because the model is unsure of them, so they are no random sample. How
         often it was right on them, before it saw their labels, is therefore related to its
-        confidence, and carried over to the others by theirs; see
-        :func:`~ilspace.active.estimate_accuracy`. Labels given to :meth:`fit` are not used: no
-        prediction is known that had not seen them.
+        confidence and to the labels that it knew by then, and so carried over to the others; see
+        :func:`~ilspace.active.estimate_accuracy`. Nothing is held out, and labels given to
+        :meth:`fit` are not used: no prediction is known that had not seen them.
 
         Parameters
         ----------
@@ -345,9 +357,22 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
         AccuracyEstimate
             Without any answer, what the confidence alone says.
         """
-        confidence, asked, is_right = self._confidences()
-        n_rows = int(np.sum(~self._has_label()))
-        return estimate_accuracy(confidence, asked, is_right, n_rows=n_rows, level=level)
+        check_is_fitted(self)
+        _, pool = self._pool(self._askable())
+        has_label = np.zeros(len(pool.rows), dtype=bool)
+        has_label[pool.labelled] = True
+        if has_label.all():
+            raise ValueError(
+                "Accuracy is estimated for rows without a label, but every target row has one: "
+                "there is nothing left to predict."
+            )
+        return estimate_accuracy(
+            pool.probabilities[~has_label].max(axis=1),
+            self._answers.asked(),
+            self._n_learned,
+            n_rows=int(np.sum(~self._answers.has_label)),
+            level=level,
+        )
 
     def expected_gain(self, n=5):
         """Accuracy that the next n labels are expected to add.
@@ -367,30 +392,10 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
         """
         next_rows = self.query(n)
         rows, pool = self._pool(self._askable())
-        _, asked, is_right = self._confidences()
-        errors = 1 - right_chances(pool.probabilities.max(axis=1), asked, is_right)
-        return covered_doubt(pool, np.searchsorted(rows, next_rows), errors)
-
-    def _confidences(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Confidence on rows without a label and on asked ones, and which of these were right."""
-        check_is_fitted(self)
-        _, pool = self._pool(self._askable())
-        has_label = np.zeros(len(pool.rows), dtype=bool)
-        has_label[pool.labelled] = True
-        confidence = pool.probabilities[~has_label].max(axis=1)
-        asked = np.array([sure for _, sure in self._predicted.values()])
-        is_right = [self.labels_[row] == said for row, (said, _) in self._predicted.items()]
-        return confidence, asked, np.array(is_right, dtype=bool)
-
-    # -- checks ------------------------------------------------------------------------------------
+        sure = pool.probabilities.max(axis=1)
+        errors = 1 - right_chances(sure, self._answers.asked(), self._n_learned)
+        return _GAIN * covered_doubt(pool, np.searchsorted(rows, next_rows), errors)
 
     def __sklearn_is_fitted__(self):
         """Tell a finished fit from one that raised half-way."""
         return hasattr(self, "estimator_")
-
-
-def _objects(labels: list) -> np.ndarray:
-    """Labels as an array of objects."""
-    found = np.empty(len(labels), dtype=object)
-    found[:] = labels
-    return found

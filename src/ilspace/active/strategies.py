@@ -10,7 +10,7 @@ import numpy as np
 from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
-from ilspace.active.facility_location import facility_location
+from ilspace.active.facility import facility_location
 from ilspace.active.pool import Pool, ask_members, ask_probabilities, ask_rows, entropy
 from ilspace.backend import as_generator
 

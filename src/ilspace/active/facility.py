@@ -57,11 +57,13 @@ def facility_location(pool: Pool, n: int, *, random_state=None) -> np.ndarray:
     candidates = _sample(pool.candidates, rng, at_least=n)
     if not len(candidates):
         return candidates
-    rows, doubt = pool.rows[represented], pool.doubt[represented]
+    # distances from products lose digits far from the origin
+    centered = pool.rows - pool.rows.mean(axis=0)
+    rows, doubt = centered[represented], pool.doubt[represented]
     width = bandwidth(rows)
-    covered = _largest_similarity(rows, pool.rows[pool.labelled], width)
+    covered = _largest_similarity(rows, centered[pool.labelled], width)
     cost = np.ones(len(candidates)) if pool.cost is None else pool.cost[candidates]
-    chosen = _lazy_greedy(rows, doubt, covered, pool.rows[candidates], width, cost, n)
+    chosen = _lazy_greedy(rows, doubt, covered, centered[candidates], width, cost, n)
     return candidates[chosen]
 
 
@@ -88,10 +90,11 @@ def covered_doubt(pool: Pool, rows: Sequence[int] | np.ndarray, weights: np.ndar
     represented = np.flatnonzero(~is_labelled)[:MAX_ROWS]
     if not len(represented) or not len(rows):
         return 0.0
-    own = pool.rows[represented]
+    centered = pool.rows - pool.rows.mean(axis=0)
+    own = centered[represented]
     width = bandwidth(own)
-    before = _largest_similarity(own, pool.rows[pool.labelled], width)
-    now = np.maximum(before, _largest_similarity(own, pool.rows[np.asarray(rows)], width))
+    before = _largest_similarity(own, centered[pool.labelled], width)
+    now = np.maximum(before, _largest_similarity(own, centered[np.asarray(rows)], width))
     return float(np.mean(weights[represented] * (now - before)))
 
 
@@ -148,8 +151,6 @@ def _lazy_greedy(
     n: int,
 ) -> list[int]:
     """Positions of the chosen candidates, best first; `covered` is changed in place."""
-    mean = rows.mean(axis=0)  # distances from products lose digits far from the origin
-    rows, candidates = rows - mean, candidates - mean
 
     def gains(which: slice | list[int]) -> np.ndarray:
         added = _similarities(rows, candidates[which], width) - covered[:, None]
