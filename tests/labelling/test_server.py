@@ -2,6 +2,7 @@
 
 import json
 import re
+import socket
 
 import numpy as np
 import pytest
@@ -11,8 +12,9 @@ from starlette.testclient import TestClient
 from tables.small_tables import small_tables
 
 from ilspace.labelling import label_file
-from ilspace.labelling.server import make_app
+from ilspace.labelling.server import make_app, serve
 from ilspace.labelling.session import Session
+from ilspace.tables import TableError
 
 TOKEN, PORT = "a-token_of-2026", 4711
 HOST = f"127.0.0.1:{PORT}"
@@ -315,6 +317,13 @@ def test_what_is_no_answer_is_refused(client, session, content):
 )
 def test_answers_of_the_wrong_kind_are_refused(client, session, wrong):
     refused(post(client, "/api/answer", answer(**wrong)), 400, session)
+
+
+def test_a_port_that_is_taken_is_said(session):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        with pytest.raises(TableError, match=f"The port {port} must be free, but is not"):
+            serve(session, port=port, on_ready=lambda address: None)
 
 
 def test_no_websockets(client):

@@ -32,6 +32,9 @@ EXAMPLES = """**Examples**
 **Exit codes**: as for `ilspace adapt`; Ctrl-C ends the page with 0, as all labels are on disk.
 """
 
+_FIRST_MODEL = 60.0
+"""Seconds for which a terminal waits for the first model; a page shows it when it is there."""
+
 
 def label(
     paths: Annotated[
@@ -205,6 +208,8 @@ def _ask_in_terminal(session) -> None:
 
     from ilspace.labelling.terminal import key_reader, label_in_terminal
 
+    typer.echo("Fitting the first model …", err=True)
+    session.wait(_FIRST_MODEL)
     label_in_terminal(session, read=key_reader(session), console=Console())
 
 

@@ -169,7 +169,7 @@ def _work(there: Any, job: LabellingJob, strategy: str) -> None:
     """Learn from each task that comes, until nobody is left to send one."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the one who started this
     with suppress(OSError, AttributeError):
-        os.nice(5)  # the page goes first
+        os.nice(10)  # the page goes first
     warnings.simplefilter("ignore")  # there is nobody to read them
     learner = Learner(job, strategy)
     while True:

@@ -20,6 +20,7 @@ from ilspace.labelling.answers import Kind
 from ilspace.labelling.guard import Guard, parameters
 from ilspace.labelling.label_file import LabelWriteError
 from ilspace.labelling.session import AnsweredElsewhereError, AnswerError, Session
+from ilspace.tables import TableError
 
 ADDRESS = "127.0.0.1"
 """The only address that is listened to."""
@@ -205,7 +206,14 @@ def serve(session: Session, *, port: int = 0, on_ready: Callable[[str], object])
     import uvicorn
 
     token = secrets.token_urlsafe(24)
-    with socket.create_server((ADDRESS, port)) as listening:
+    try:
+        listening = socket.create_server((ADDRESS, port))
+    except OSError as error:
+        raise TableError(
+            f"The port {port} must be free, but is not ({error.strerror}): name another with "
+            "--port, or leave it out."
+        ) from None
+    with listening:
         found = listening.getsockname()[1]
         app = make_app(session, token=token, port=found)
         settings = uvicorn.Config(

@@ -51,11 +51,13 @@ function picture(row, column, path) {
 /** Make the buttons of the classes, once. */
 export function makeClasses(classes, keys, choose) {
   byId("find-line").hidden = classes.length <= 10;
+  byId("classes").classList.toggle("many", classes.some((name) => name.length > 8));
   byId("classes").replaceChildren(
     ...classes.map((name, code) => {
       const button = make("button", "", `class ${colour(code)}`);
       button.type = "button";
       button.dataset.code = code;
+      button.title = name;
       const key = make("kbd", keys[code] ?? "");
       key.hidden = keys[code] === undefined;
       button.append(key, symbol(code), make("span", name, "name"), make("span", "", "share"));
