@@ -25,6 +25,8 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
 from ilspace.datasets import load_digit_pair
+from ilspace.labelling.job import open_job
+from ilspace.labelling.learner import Learner, Task
 
 N_SOURCE, N_TARGET, N_LABELS = 600, 1000, 30
 PICTURE = Path(__file__).resolve().parents[1] / "_static" / "labelling.webp"
@@ -84,6 +86,18 @@ def label_rows(browser: webdriver.Chrome, truth: np.ndarray) -> None:
             rest()
 
 
+def count_right(folder: Path, truth: np.ndarray) -> None:
+    """Fit as the page did, and print how many guesses without a label are right."""
+    job = open_job([folder / "scans.csv", folder / "letters.csv"], label="digit")
+    labels, learner = Task.of(job.open_labels().answers).labels, Learner(job)
+    for n in range(0, N_LABELS + 1, 10):
+        known = dict(list(labels.items())[:n])
+        found = learner.learn(Task(known))
+        right = np.array(job.classes)[found.codes] == truth
+        share = right[np.setdiff1d(np.arange(N_TARGET), list(known))].mean()
+        sys.stdout.write(f"{n} labels: {share:.1%} right, estimated {found.accuracy}\n")
+
+
 def main() -> None:
     """Write the files, label, and keep the picture."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -112,6 +126,7 @@ def main() -> None:
         browser.quit()
         server.terminate()
         server.communicate()
+    count_right(folder, truth)
 
 
 if __name__ == "__main__":
