@@ -1,12 +1,14 @@
 """``ilspace label`` as a user meets it: folders, files, refusals, the end of a sitting."""
 
 import builtins
+import http.client
 import json
 import re
 import shutil
 import signal
 import subprocess
 import sys
+from urllib.parse import urlsplit
 
 import pandas as pd
 import pytest
@@ -214,12 +216,38 @@ def test_a_sitting_in_a_terminal_goes_on_after_the_end_of_its_input(folder):
     assert list(answers.labels.values()) == ["ant"]  # the last two were taken back
 
 
+def refuses_strangers(server):
+    """The same refusals as in the fast tests, through the real server."""
+    where, big = urlsplit(server.address), b" " * 10_000_000
+    own = {"Origin": f"http://{where.netloc}", "Content-Type": "application/json"}
+    for method, path, headers, body, statuses in (
+        ("GET", where.path, {"Host": f"evil.example:{where.port}"}, None, {403}),
+        ("GET", where.path, {"Origin": "http://evil.example"}, None, {403}),
+        ("GET", "/", {}, None, {403}),
+        ("GET", f"{where.path}../../../../etc/passwd", {}, None, {404}),
+        ("GET", f"/x/..{where.path}", {}, None, {403}),
+        ("GET", f"{where.path}api/picture?row=../1&column=../x", {}, None, {400}),
+        ("POST", f"{where.path}api/answer", own, big, {413, None}),
+        ("GET", f"{where.path}api/state?window=w", {}, None, {200}),
+    ):
+        connection = http.client.HTTPConnection("127.0.0.1", where.port or 0, timeout=20)
+        try:
+            connection.request(method, path, body, headers)
+            status = connection.getresponse().status
+        except ConnectionError:  # closed before all of the body was sent
+            status = None
+        finally:
+            connection.close()
+        assert status in statuses, path
+
+
 @pytest.mark.slow
 def test_the_page_listens_on_the_loopback_address_until_it_is_interrupted(folder):
     open_job([folder / "out"]).open_labels().append(Event("a", Kind.LABEL, 1, "bee"))
     with Served(folder / "out") as server:
         assert re.fullmatch(r"http://127\.0\.0\.1:\d+/[\w-]{30,}/", server.address)
         assert server.ask("state?window=w")["progress"]["labelled"] == 1
+        refuses_strangers(server)
         server.process.send_signal(signal.SIGINT)
         said = server.stderr.read()
         assert server.process.wait() == 0

@@ -162,6 +162,7 @@ def _sit(
 
     if page is not None:
         _check_extra()
+    job.open_labels()  # what is wrong with them is said before a process is started
     session = Session(
         job, LearnsInBackground(job, strategy), refit_after=refit_after, pictures=pictures
     )

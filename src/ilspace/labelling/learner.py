@@ -42,6 +42,11 @@ class Task:
     labels: dict[int, str]
     skipped: tuple[int, ...] = ()
 
+    @property
+    def n_labels(self) -> int:
+        """Labels that are classes."""
+        return sum(each != NONE_OF_THESE for each in self.labels.values())
+
     @classmethod
     def of(cls, answers: Answers) -> Task:
         """Collect what holds.

@@ -308,7 +308,7 @@ class Session:
 
     def _note(self) -> None:
         assert self.snapshot is not None
-        found, point = self.snapshot, {"labels": len(self.snapshot.task.labels)}
+        found, point = self.snapshot, {"labels": self.snapshot.task.n_labels}
         if found.accuracy is not None:
             self.history.append(point | found.accuracy)
 
@@ -352,7 +352,7 @@ class Session:
         }
         if found is not None:
             state |= {
-                "labels": len(found.task.labels),
+                "labels": found.task.n_labels,
                 "accuracy": found.accuracy,
                 "gain": found.gain,
                 "fit_seconds": round(found.seconds, 1),
