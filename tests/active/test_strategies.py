@@ -155,6 +155,7 @@ def test_covered_doubt_is_what_a_choice_adds():
 
 def test_of_many_rows_a_sample_is_looked_at(monkeypatch):
     monkeypatch.setattr(facility, "MAX_ROWS", 10)
+    monkeypatch.setattr(facility, "MAX_CANDIDATES", 10)
     pool = a_pool(2)
     found = facility_location(pool, 20, random_state=0)
     assert len(set(found.tolist())) == 20  # so many must be considered

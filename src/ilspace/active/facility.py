@@ -11,8 +11,11 @@ from sklearn.neighbors import NearestNeighbors
 from ilspace.active.pool import Pool
 from ilspace.backend import as_generator
 
-MAX_ROWS = 5000
+MAX_ROWS, MAX_CANDIDATES = 4000, 2000
 """Rows that are represented, and candidates; of more, a sample of so many."""
+
+_MEASURED = 1000
+"""Rows whose neighbours set the bandwidth."""
 
 _NEIGHBOR = 10
 """The bandwidth is the median squared distance to the neighbour of this rank."""
@@ -37,9 +40,9 @@ def facility_location(pool: Pool, n: int, *, random_state=None) -> np.ndarray:
     Parameters
     ----------
     pool : Pool
-        Target rows. Of more than 5,000 rows without a label, a random sample of so many is
-        represented, and of more than 5,000 candidates so many are considered: memory grows
-        linearly with the number of rows.
+        Target rows. Of more than 4,000 rows without a label, a random sample of so many is
+        represented, and of more than 2,000 candidates so many are considered: time and memory
+        hardly grow with the number of rows.
     n : int
         Rows to choose.
     random_state : int, Generator or None, default=None
@@ -53,8 +56,8 @@ def facility_location(pool: Pool, n: int, *, random_state=None) -> np.ndarray:
     rng = as_generator(random_state)
     is_labelled = np.zeros(len(pool.rows), dtype=bool)
     is_labelled[pool.labelled] = True
-    represented = _sample(np.flatnonzero(~is_labelled), rng)
-    candidates = _sample(pool.candidates, rng, at_least=n)
+    represented = _sample(np.flatnonzero(~is_labelled), rng, MAX_ROWS)
+    candidates = _sample(pool.candidates, rng, max(MAX_CANDIDATES, n))
     if not len(candidates):
         return candidates
     # distances from products lose digits far from the origin
@@ -83,11 +86,12 @@ def covered_doubt(pool: Pool, rows: Sequence[int] | np.ndarray, weights: np.ndar
     -------
     float
         Mean over the rows without a label of the weight times the increase of
-        :math:`\max_j s_{ij}`; over the first 5,000 of them.
+        :math:`\max_j s_{ij}`; over at most 4,000 of them.
     """
     is_labelled = np.zeros(len(pool.rows), dtype=bool)
     is_labelled[pool.labelled] = True
-    represented = np.flatnonzero(~is_labelled)[:MAX_ROWS]
+    represented = np.flatnonzero(~is_labelled)
+    represented = represented[:: 1 + (len(represented) - 1) // MAX_ROWS]
     if not len(represented) or not len(rows):
         return 0.0
     centered = pool.rows - pool.rows.mean(axis=0)
@@ -99,7 +103,7 @@ def covered_doubt(pool: Pool, rows: Sequence[int] | np.ndarray, weights: np.ndar
 
 
 def bandwidth(rows: np.ndarray) -> float:
-    """Median squared distance of rows to their tenth neighbour.
+    """Median squared distance of rows to their tenth neighbour; of at most 1,000 of them.
 
     Parameters
     ----------
@@ -114,14 +118,14 @@ def bandwidth(rows: np.ndarray) -> float:
     rank = min(_NEIGHBOR, len(rows) - 1)
     if rank < 1:
         return 1.0
-    distances, _ = NearestNeighbors(n_neighbors=rank).fit(rows).kneighbors()
-    found = distances[:, -1] ** 2
+    some = rows[:: 1 + (len(rows) - 1) // _MEASURED]
+    distances, _ = NearestNeighbors(n_neighbors=rank + 1).fit(rows).kneighbors(some)
+    found = distances[:, -1] ** 2  # the first neighbour is the row itself
     middle = float(np.median(found))
     return middle if middle > 0 else float(np.mean(found)) or 1.0
 
 
-def _sample(rows: np.ndarray, rng: np.random.Generator, at_least: int = 0) -> np.ndarray:
-    size = max(MAX_ROWS, at_least)
+def _sample(rows: np.ndarray, rng: np.random.Generator, size: int) -> np.ndarray:
     if len(rows) <= size:
         return rows
     return np.sort(rng.choice(rows, size, replace=False))
