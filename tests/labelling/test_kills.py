@@ -21,7 +21,7 @@ pytestmark = pytest.mark.slow
 N_KILLS = 50
 
 WRITERS = """
-import io, os, sys
+import io, os, re, sys
 from pathlib import Path
 from ilspace.labelling.answers import Event, Kind
 from ilspace.labelling.label_file import LabelFile
@@ -29,7 +29,10 @@ from ilspace.labelling.label_file import LabelFile
 def write():
     file = LabelFile(Path(sys.argv[1]), {"column": "class"})
     for line in iter(io.FileIO(0, closefd=False).readline, b""):
-        event, row = line.decode().split()
+        whole = re.fullmatch(rb"<(\\w+) (\\d+)>\\n", line)
+        if whole is None:  # the writer before was killed while it read this line
+            continue
+        event, row = whole[1].decode(), whole[2]
         file.append(Event(event, Kind.LABEL, int(row), "bee"))
         os.write(1, f"{event}\\n".encode())
 
@@ -67,7 +70,7 @@ class Person(threading.Thread):
         while self.n_kills < N_KILLS // 2:
             event = new_id()
             self.sent[event] = 2 * len(self.sent) + self.number
-            line = f"{event} {self.sent[event]}\n".encode()
+            line = f"<{event} {self.sent[event]}>\n".encode()
             self.send(line)
             while (word := self.out.readline().split())[0] != event.encode():
                 if word[0] == b"writer":  # the last one was killed: the label is sent again
