@@ -6,7 +6,7 @@ from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
 from ilspace.active import Asked, QuerySelector, estimate_accuracy
-from ilspace.active.accuracy import _MEANS, _SPREADS, right_chances
+from ilspace.active.accuracy import _MEANS, _SPREADS, expected_progress, right_chances
 from ilspace.baselines import Pooled
 
 
@@ -70,6 +70,19 @@ def test_chances_are_those_of_the_estimate():
     found = right_chances(confidence, given, 300)
     assert (np.diff(found) > 0).all()
     assert found.mean() == pytest.approx(estimate_accuracy(confidence, given, 300).value, abs=0.01)
+
+
+def test_progress_is_what_the_answers_show():
+    """Where later predictions were right more often, more labels are expected to help more."""
+    learned = np.repeat([0, 40], 40)
+    given = np.full(80, 0.8)
+    rising, falling = np.arange(80) >= 40, np.arange(80) < 40
+    gains = [
+        expected_progress(SURE, asked(given, right, learned), 80, 10) for right in (rising, falling)
+    ]
+    assert gains[0] > gains[1] >= 0
+    more = expected_progress(SURE, asked(given, rising, learned), 80, 20)
+    assert gains[0] < more < 2 * gains[0]
 
 
 def test_level_is_checked_and_widens():

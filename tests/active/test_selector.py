@@ -42,6 +42,7 @@ def test_rows_are_asked_once_until_none_is_left(strategy):
         asked += batch.tolist()
         asking.teach(batch, NAMES[batch])
     assert sorted(asked) == sorted(set(range(60)) - {3, 4})
+    assert asking.expected_gain(5) == 0
     assert (asking.estimator_.predict(XT[asked]) == NAMES[asked]).mean() > 0.5
 
 

@@ -195,6 +195,20 @@ def test_coverage_counts_the_intervals_that_hold_the_accuracy():
     assert np.isnan(found.gain)
 
 
+def test_accuracies_are_compared_on_the_same_pairs():
+    def steps(*numbers):
+        return [{"n": 10 * i, "accuracy": each} for i, each in enumerate(numbers)]
+
+    records = {
+        ("toys/long", 0): {"accuracy": 0.0, "steps": steps(10.0, 20.0, 30.0)},
+        ("toys/short", 0): {"accuracy": 0.0, "steps": steps(50.0, 60.0)},
+    }
+    found = LabelsRow(plan().methods[0], records)
+    assert found.accuracy(10) == 40
+    assert found.accuracy(10, having=20) == 20
+    assert np.isnan(found.accuracy(30))
+
+
 def test_worse_pairs_are_found_by_their_trials():
     better = compare(row([52.0] * 8), row([50.0] * 8))
     assert (better.difference, better.worse) == (2.0, ())

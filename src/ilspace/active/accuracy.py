@@ -114,8 +114,9 @@ def estimate_accuracy(
     Notes
     -----
     Measured on these draws with 10 to 50 labels, 90 % intervals held the accuracy on other rows in
-    82 to 95 % of the cases, by strategy and data. Wilson's interval from a random fifth of the
-    labels did in 71 to 86 %, and was a half wider or more: it knows nothing of the progress.
+    84 to 95 % of the cases, by strategy and data. Wilson's interval from a random fifth of the
+    labels did in 75 to 82 %, and was about a half wider: it knows nothing of confidence and
+    progress.
     """
     if not 0 < level < 1:
         raise ValueError(f"level must be between 0 and 1, got {level!r}.")
@@ -150,6 +151,32 @@ def right_chances(confidence: np.ndarray, asked: Asked, n_learned: int) -> np.nd
     """
     (offset, slope, *_), _ = _posterior(asked, n_learned)
     return expit(offset + slope * _logits(confidence))
+
+
+def expected_progress(confidence: np.ndarray, asked: Asked, n_learned: int, n: int) -> float:
+    """Gain of accuracy by more labels, if labels go on helping as they did.
+
+    Parameters
+    ----------
+    confidence : ndarray of shape (n_unlabelled,)
+        Probability of the predicted class of each row without a label.
+    asked : Asked
+        As for :func:`estimate_accuracy`.
+    n_learned : int
+        As for :func:`estimate_accuracy`.
+    n : int
+        Number of labels to come.
+
+    Returns
+    -------
+    float
+        By the model of :func:`estimate_accuracy`, with its parameters at their posterior means;
+        not negative.
+    """
+    (offset, slope, progress, _), _ = _posterior(asked, n_learned)
+    scores = offset + slope * _logits(confidence)
+    more = progress * np.log((n_learned + n + _START) / (n_learned + _START))
+    return max(0.0, float(np.mean(expit(scores + more) - expit(scores))))
 
 
 def _logits(confidence: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from sklearn.utils._param_validation import HasMethods, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ilspace.active._checks import check_answers, check_cost, check_rows
-from ilspace.active.accuracy import estimate_accuracy, right_chances
+from ilspace.active.accuracy import estimate_accuracy, expected_progress, right_chances
 from ilspace.active.answers import Answers
 from ilspace.active.facility import covered_doubt
 from ilspace.active.pool import (
@@ -377,8 +377,10 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
     def expected_gain(self, n=5):
         """Accuracy that the next n labels are expected to add.
 
-        The probability of an error of each row without a label, times how much nearer, in terms of
-        similarity, its nearest labelled row gets; averaged. It is a forecast, and no bound.
+        The smaller of two forecasts, and no bound. One is the probability of an error of each row
+        without a label, times how much nearer, in terms of similarity, its nearest labelled row
+        gets; averaged. The other goes on as the labels so far have helped, by the model of
+        :func:`~ilspace.active.estimate_accuracy`.
 
         Parameters
         ----------
@@ -391,10 +393,14 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
             From 0 to 1; compare :meth:`estimate_accuracy`.
         """
         next_rows = self.query(n)
+        if not len(next_rows):
+            return 0.0
         rows, pool = self._pool(self._askable())
-        sure = pool.probabilities.max(axis=1)
-        errors = 1 - right_chances(sure, self._answers.asked(), self._n_learned)
-        return _GAIN * covered_doubt(pool, np.searchsorted(rows, next_rows), errors)
+        asked, sure = self._answers.asked(), pool.probabilities.max(axis=1)
+        errors = 1 - right_chances(sure, asked, self._n_learned)
+        covered = _GAIN * covered_doubt(pool, np.searchsorted(rows, next_rows), errors)
+        others = sure[~self._answers.has_label[rows]]
+        return min(covered, expected_progress(others, asked, self._n_learned, len(next_rows)))
 
     def __sklearn_is_fitted__(self):
         """Tell a finished fit from one that raised half-way."""

@@ -89,13 +89,14 @@ def notes(table: LabelsTable) -> list[str]:
         rows = {row.method.name: row for row in block.rows}
         if plan.reference in rows and len(rows) > 1:
             others = ", ".join(
-                f"{number(row.accuracy(few))} ({name})"
+                f"{number(row.accuracy(few, having=many))} ({name})"
                 for name, row in rows.items()
                 if name != plan.reference
             )
+            theirs = number(rows[plan.reference].accuracy(many))
             paragraphs.append(
-                f"{block.group.name}: {few} labels reach {others}; {many} labels of "
-                f"{plan.reference} reach {number(rows[plan.reference].accuracy(many))}."
+                f"{block.group.name}, on pairs with {many} labels: {few} labels reach {others}; "
+                f"{many} labels of {plan.reference} reach {theirs}."
             )
     if table.n_failed:
         paragraphs.append(f"{table.n_failed} cells failed.")

@@ -29,20 +29,24 @@ class LabelsRow:
     method: QueryMethod
     records: dict[tuple[str, int], dict[str, Any]]
 
-    def accuracy(self, n: int) -> float:
+    def accuracy(self, n: int, having: int = 0) -> float:
         """Accuracy with n labels, in %.
 
         Parameters
         ----------
         n : int
             Number of labels.
+        having : int, default=0
+            Only of pairs that have results with so many labels.
 
         Returns
         -------
         float
             Mean over pairs of the mean over trials; of pairs with so many labels.
         """
-        return self._mean(lambda record: _at(record, n).get("accuracy", np.nan))
+        return self._mean(
+            lambda record: _at(record, n).get("accuracy", np.nan) if _at(record, having) else np.nan
+        )
 
     @property
     def average(self) -> float:
