@@ -7,7 +7,7 @@ from pathlib import Path
 project = tomllib.loads(Path("pyproject.toml").read_text(encoding="utf-8"))["project"]
 extras = project["optional-dependencies"]
 asked = [*project["dependencies"]]
-for extra in ("cli", "demo", "report", "dask", "pot"):
+for extra in ("cli", "demo", "label", "report", "dask", "pot"):
     asked += extras[extra]
 for each in asked:
     found = re.fullmatch(r"([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)", each)

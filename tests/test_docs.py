@@ -104,7 +104,7 @@ def test_every_method_has_its_line():
     assert set(baselines.__all__) <= named
 
 
-INTERNAL = {"backend", "benchmark", "cli", "dask", "estimators", "pages", "storage"}
+INTERNAL = {"backend", "benchmark", "cli", "dask", "estimators", "labelling", "pages", "storage"}
 """Packages of the library that are no part of what it offers, or are offered elsewhere."""
 
 

@@ -12,6 +12,7 @@ EXAMPLES = (
     "latent_space",
     "compare_methods",
     "when_not_to_adapt",
+    "which_rows_to_label",
     "preprocessing",
     "pipeline_and_grid_search",
     "metric_learning_alone",

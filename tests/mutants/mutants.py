@@ -24,6 +24,8 @@ KINDS = (
     "self-training",
     "class shares",
     "several sources",
+    "queries",
+    "labels and their page",
 )
 
 
@@ -1007,5 +1009,67 @@ MUTANTS = (
         "SPACE_POWER = 0.25",
         "SPACE_POWER = 1.0",
         ("tests/ils/test_sources.py::test_weights_of_sources_become_weights_of_rows",),
+    ),
+    # -- queries -----------------------------------------------------------------------------------
+    Mutant(
+        "bounds-taken-for-gains",
+        "queries",
+        "active/facility.py",
+        "if current[best] == len(chosen):",
+        "if current[best] <= len(chosen):",
+        (
+            "tests/active/test_strategies.py::test_facility_location_is_the_greedy_choice_of_a_naive_loop",
+        ),
+    ),
+    Mutant(
+        "progress-forgotten",
+        "queries",
+        "active/accuracy.py",
+        "np.stack([np.ones(len(values)), values, -progress, is_chosen], axis=1)",
+        "np.stack([np.ones(len(values)), values, 0 * progress, is_chosen], axis=1)",
+        ("tests/active/test_accuracy.py::test_chosen_rows_are_harder_and_old_errors_count_less",),
+    ),
+    Mutant(
+        "held-out-rows-asked",
+        "queries",
+        "benchmark/labels/cells.py",
+        "selector.fit(trial.X, trial.y, Xt, skip=trial.held_out)",
+        "selector.fit(trial.X, trial.y, Xt)",
+        ("tests/benchmark/test_labels.py::test_a_cell_asks_for_rows_that_are_not_held_out",),
+    ),
+    # -- labels and their page ---------------------------------------------------------------------
+    Mutant(
+        "labels-sent-twice-count-twice",
+        "labels and their page",
+        "labelling/label_file.py",
+        "fresh = [each for each in events if each.event not in self.answers.events]",
+        "fresh = list(events)",
+        ("tests/labelling/test_label_file.py",),
+    ),
+    Mutant(
+        "label-after-a-line-cut-off",
+        "labels and their page",
+        "labelling/label_file.py",
+        "if size > self._read_up_to:",
+        "if size < 0:",
+        ("tests/labelling/test_label_file.py",),
+    ),
+    Mutant(
+        "any-host-will-do",
+        "labels and their page",
+        "labelling/guard.py",
+        'headers.getlist("host") not in [[each] for each in self.hosts]',
+        "not headers",
+        ("tests/labelling/test_server.py::test_other_origins_and_hosts_are_refused",),
+    ),
+    Mutant(
+        "pictures-from-anywhere",
+        "labels and their page",
+        "labelling/rows.py",
+        "if not path.is_relative_to(root) or not path.is_file():",
+        "if not path.is_file():",
+        (
+            "tests/labelling/test_server.py::test_pictures_lie_in_the_folder_of_the_table_and_are_pictures",
+        ),
     ),
 )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +12,13 @@ import plotly.graph_objects as go
 from sklearn.decomposition import PCA
 
 from ilspace.benchmark.cells import load_trial
-from ilspace.benchmark.field.formats import make_sheets, notes
+from ilspace.benchmark.field import formats as field
 from ilspace.benchmark.field.plan import FieldPlan
-from ilspace.benchmark.field.table import make_field_table
-from ilspace.benchmark.kinds import load_experiment
+from ilspace.benchmark.field.table import FieldTable, make_field_table
+from ilspace.benchmark.kinds import AnyPlan, load_experiment
+from ilspace.benchmark.labels import formats as labels_formats
+from ilspace.benchmark.labels.plan import LabelsPlan
+from ilspace.benchmark.labels.table import LabelsTable, make_labels_table
 from ilspace.benchmark.plans import Cell, Plan, experiment_names
 from ilspace.benchmark.store import Store, find_results, outdated_sentence
 from ilspace.benchmark.tables import Block, Table, make_table, why_empty
@@ -52,20 +56,31 @@ def write_report(folder: Path, *, illustrate: Cell | None = None) -> str:
     return render_page("ilspace benchmark", sections, introduction=_INTRODUCTION)
 
 
-def _section(plan: Plan | FieldPlan, records: list[dict[str, Any]]) -> Section:
+def _section(plan: AnyPlan, records: list[dict[str, Any]]) -> Section:
     if isinstance(plan, FieldPlan):
-        return _field(plan, records)
+        table = make_field_table(plan, records)
+        titles = [block.setting.title for block in table.blocks]
+        return _in_sheets(table, titles, field.make_sheets, field.notes(table))
+    if isinstance(plan, LabelsPlan):
+        table = make_labels_table(plan, records)
+        titles = [labels_formats.block_title(block) for block in table.blocks]
+        return _in_sheets(table, titles, labels_formats.make_sheets, labels_formats.notes(table))
     return _experiment(plan, records)
 
 
-def _field(plan: FieldPlan, records: list[dict[str, Any]]) -> Section:
-    table = make_field_table(plan, records)
+def _in_sheets(
+    table: FieldTable | LabelsTable,
+    titles: list[str],
+    make_sheets: Callable[[Any, Any], Iterable[field.Sheet]],
+    notes: list[str],
+) -> Section:
+    plan = table.plan
     if not table.blocks:
         sentence = why_empty(table, f"{plan.name}.jsonl", f"ilspace bench run {plan.name}")
         return Section(plan.name, plan.title, f"<p>{escaped(sentence)}</p>")
     parts = []
-    for block in table.blocks:
-        parts.append(f"<h3>{escaped(block.setting.title)}</h3>")
+    for title, block in zip(titles, table.blocks, strict=True):
+        parts.append(f"<h3>{escaped(title)}</h3>")
         for sheet in make_sheets(table, block):
             head = "".join(f'<th scope="col">{escaped(each)}</th>' for each in sheet.heads)
             lines = "".join(
@@ -77,7 +92,7 @@ def _field(plan: FieldPlan, records: list[dict[str, Any]]) -> Section:
                 f'<div class="wide"><table><caption>{escaped(sheet.title)}</caption>'
                 f"<thead><tr>{head}</tr></thead><tbody>{lines}</tbody></table></div>"
             )
-    parts += [f"<p>{escaped(each)}</p>" for each in notes(table)]
+    parts += [f"<p>{escaped(each)}</p>" for each in notes]
     return Section(plan.name, plan.title, "".join(parts))
 
 

@@ -17,6 +17,7 @@ from ilspace.benchmark.store import find_results
 
 if TYPE_CHECKING:
     from ilspace.benchmark.field.table import FieldTable
+    from ilspace.benchmark.labels.table import LabelsTable
 
 
 @dataclass(frozen=True)
@@ -177,12 +178,12 @@ def make_table(plan: Plan, records: Iterable[dict[str, Any]], reference: str = "
     return Table(plan, transfers, tuple(blocks), reference, n_failed, results.n_outdated)
 
 
-def why_empty(table: Table | FieldTable, store: str, command: str) -> str:
+def why_empty(table: Table | FieldTable | LabelsTable, store: str, command: str) -> str:
     """Message for an empty table: the reason and the remedy.
 
     Parameters
     ----------
-    table : Table or FieldTable
+    table : Table, FieldTable or LabelsTable
         A table without blocks.
     store : str
         Name of its store.

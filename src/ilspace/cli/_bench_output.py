@@ -14,14 +14,14 @@ from rich.live import Live
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemainingColumn
 from rich.table import Table
 
-from ilspace.benchmark.field.plan import FieldPlan
-from ilspace.benchmark.plans import Plan, load_plan
+from ilspace.benchmark.kinds import AnyPlan
+from ilspace.benchmark.plans import load_plan
 from ilspace.benchmark.runner import run_cells
 from ilspace.benchmark.store import Store, find_results, outdated_sentence
 from ilspace.storage import output_folder, whole_file
 
 
-def _scores(plan: Plan | FieldPlan, records: dict[str, list[dict[str, Any]]]) -> Table:
+def _scores(plan: AnyPlan, records: dict[str, list[dict[str, Any]]]) -> Table:
     """Mean accuracy of each method and block, as results come in."""
     table = Table("method", *plan.blocks, "seconds per fit", "failed", box=None)
     for method in plan.methods:
@@ -48,7 +48,7 @@ def _line_ended(console: Console) -> Iterator[None]:
             console.line()
 
 
-def run_and_watch(plan: Plan | FieldPlan, store: Store, *, jobs: int, dask: str | None) -> int:
+def run_and_watch(plan: AnyPlan, store: Store, *, jobs: int, dask: str | None) -> int:
     """Run what is left of a plan; the number of cells that failed."""
     cells = list(plan.cells())
     results = find_results(cells, store.records())

@@ -26,6 +26,8 @@ RUN_EXAMPLES = """**Examples**
 
 - `ilspace bench run field --transfers tables --blocks none`: tables without target labels
 
+- `ilspace bench run labels --transfers deep --trials 1`: which rows to label
+
 - `ilspace bench run my-experiment.toml --store results`: an experiment of one's own
 """
 TABLE_EXAMPLES = """**Examples**
@@ -48,11 +50,16 @@ Trials = Annotated[int | None, typer.Option(min=1, help="Only the first trials."
 Methods = Annotated[str, typer.Option(help="Only these methods, separated by commas.")]
 Transfers = Annotated[
     str,
-    typer.Option(help="Only these transfers, such as AW,DA; of `field`, groups or pairs."),
+    typer.Option(
+        help="Only these transfers, such as AW,DA; of `field` and `labels`, groups or pairs."
+    ),
 ]
 Blocks = Annotated[
     str,
-    typer.Option(help="Only these blocks of the table: preprocessings, or settings of `field`."),
+    typer.Option(
+        help="Only these blocks of the table: preprocessings, settings of `field`, or groups of "
+        "`labels`."
+    ),
 ]
 
 

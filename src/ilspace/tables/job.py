@@ -26,7 +26,7 @@ from ilspace.tables.labels import LabelledTables, take_source_labels, take_targe
 from ilspace.tables.members import METHODS
 from ilspace.tables.partitioned import PartitionedTable, fit_whole
 from ilspace.tables.prediction import new_rows, threads_for_rows, with_given
-from ilspace.tables.reading import STANDARD_INPUT, read_table
+from ilspace.tables.reading import STANDARD_INPUT, read_table, sha256_of
 from ilspace.tables.verdict import Word
 
 _FOR_DEVELOPERS = (DeprecationWarning, FutureWarning, PendingDeprecationWarning, ResourceWarning)
@@ -222,6 +222,12 @@ def adapt_files(
     inputs |= {"method": method, "scaling": scaling, "columns": matching}
     inputs |= {"id": list(ids), "ignore": list(ignored), "text": list(text)}
     inputs["class_frequencies"] = class_prior if isinstance(class_prior, str) else dict(class_prior)
+    # by which ilspace label finds the tables again; one on workers is not read as a whole
+    read_whole = {"source": source} if partitioned else {"source": source, "target": target}
+    inputs["files"] = {
+        name: {"path": str(Path(path).absolute()), "sha256": sha256_of(path)}
+        for name, path in read_whole.items()
+    }
     seconds = time.perf_counter() - start
     return Adaptation(model, *tables, labelled, diagnosis, tuple(notes), seconds, inputs, whole)
 

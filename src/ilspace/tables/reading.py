@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import shutil
 import sys
 import tempfile
@@ -117,6 +118,32 @@ def table_files(path: str | Path) -> list[Path]:
             "folder."
         )
     return files
+
+
+def sha256_of(path: str | Path) -> str | None:
+    """Digest of the bytes of a table, to recognise it by.
+
+    Parameters
+    ----------
+    path : str or Path
+        A file, or a folder of Parquet files, whose names count too.
+
+    Returns
+    -------
+    str or None
+        None for what cannot be read twice: the standard input, and named pipes.
+    """
+    if str(path) == STANDARD_INPUT or not (Path(path).is_file() or Path(path).is_dir()):
+        return None
+    found = []
+    with _refusals(path):
+        for file in table_files(path):
+            with file.open("rb") as stream:
+                digest = hashlib.file_digest(stream, "sha256").hexdigest()
+            if not Path(path).is_dir():
+                return digest
+            found.append(f"{digest}  {file.relative_to(path).as_posix()}\n")
+    return hashlib.sha256("".join(found).encode()).hexdigest()
 
 
 @contextmanager

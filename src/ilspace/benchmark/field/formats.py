@@ -204,6 +204,26 @@ def notes(table: FieldTable) -> list[str]:
     return paragraphs
 
 
+def markdown_sheet(sheet: Sheet) -> list[str]:
+    """Lines of Markdown.
+
+    Parameters
+    ----------
+    sheet : Sheet
+        What to write.
+
+    Returns
+    -------
+    list of str
+        Title and table, after an empty line.
+    """
+    return [
+        *("", f"{sheet.title}:", "", f"| {' | '.join(sheet.heads)} |"),
+        "|---" + "|--:" * (len(sheet.heads) - 1) + "|",
+        *(f"| {' | '.join(line)} |" for line in sheet.lines),
+    ]
+
+
 def to_markdown(table: FieldTable) -> str:
     """Table as Markdown.
 
@@ -221,9 +241,7 @@ def to_markdown(table: FieldTable) -> str:
     for block in table.blocks:
         lines += ["", f"## {block.setting.title}"]
         for sheet in make_sheets(table, block):
-            lines += ["", f"{sheet.title}:", "", f"| {' | '.join(sheet.heads)} |"]
-            lines.append("|---" + "|--:" * (len(sheet.heads) - 1) + "|")
-            lines += [f"| {' | '.join(line)} |" for line in sheet.lines]
+            lines += markdown_sheet(sheet)
     for paragraph in notes(table):
         lines += ["", paragraph]
     return "\n".join(lines) + "\n"
@@ -247,28 +265,45 @@ def to_latex(table: FieldTable) -> str:
     str
         One ``tabular`` per sheet.
     """
-    parts = []
-    for block in table.blocks:
-        for sheet in make_sheets(table, block):
-            rows = [
-                " & ".join("".join(_LATEX.get(c, c) for c in cell) for cell in line) + " \\\\"
-                for line in (sheet.heads, *sheet.lines)
-            ]
-            parts.append(
-                "\n".join(
-                    [
-                        f"% {block.setting.title}: {sheet.title}",
-                        "\\begin{tabular}{l" + "r" * (len(sheet.heads) - 1) + "}",
-                        "\\toprule",
-                        rows[0],
-                        "\\midrule",
-                        *rows[1:],
-                        "\\bottomrule",
-                        "\\end{tabular}",
-                    ]
-                )
-            )
+    parts = [
+        latex_sheet(sheet, block.setting.title)
+        for block in table.blocks
+        for sheet in make_sheets(table, block)
+    ]
     return "\n\n".join(parts) + "\n"
+
+
+def latex_sheet(sheet: Sheet, title: str) -> str:
+    """One ``tabular``.
+
+    Parameters
+    ----------
+    sheet : Sheet
+        What to write.
+    title : str
+        Title of the block, for a comment.
+
+    Returns
+    -------
+    str
+        LaTeX.
+    """
+    rows = [
+        " & ".join("".join(_LATEX.get(c, c) for c in cell) for cell in line) + " \\\\"
+        for line in (sheet.heads, *sheet.lines)
+    ]
+    return "\n".join(
+        [
+            f"% {title}: {sheet.title}",
+            "\\begin{tabular}{l" + "r" * (len(sheet.heads) - 1) + "}",
+            "\\toprule",
+            rows[0],
+            "\\midrule",
+            *rows[1:],
+            "\\bottomrule",
+            "\\end{tabular}",
+        ]
+    )
 
 
 def to_csv(table: FieldTable) -> str:

@@ -1,0 +1,1 @@
+"""Labelling of chosen target rows: on a local page, in a terminal, or in files."""

@@ -1,0 +1,235 @@
+"""What is to be labelled: two tables, how they are read, and where labels go."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ilspace.labelling.label_file import LabelFile
+from ilspace.tables import TableClassifier, TableError, read_table
+from ilspace.tables.labels import LabelledTables, take_source_labels, take_target_labels
+from ilspace.tables.prediction import SUMMARY
+from ilspace.tables.reading import STANDARD_INPUT, sha256_of
+
+LABELS = "labels.jsonl"
+"""The file of labels in a folder of results."""
+
+
+_DIGITS = "1234567890"
+"""Keys of classes, as they lie on a keyboard."""
+
+
+@dataclass(frozen=True)
+class LabellingJob:
+    """Two tables, one of which gets labels.
+
+    Attributes
+    ----------
+    tables : LabelledTables
+        The tables and the labels that they came with.
+    classes : tuple of str
+        The classes, in the order of their keys.
+    label : str
+        Name of the column of labels.
+    paths : tuple of Path
+        Files of the source and of the target.
+    labels_path : Path
+        Where labels go.
+    options : dict
+        How the committee is made: parameters of
+        :class:`~ilspace.tables.TableClassifier`.
+    sha256 : str or None
+        Digest of the target.
+    """
+
+    tables: LabelledTables
+    classes: tuple[str, ...]
+    label: str
+    paths: tuple[Path, Path]
+    labels_path: Path
+    options: dict[str, Any] = field(default_factory=dict)
+    sha256: str | None = None
+
+    @property
+    def n_rows(self) -> int:
+        """Rows of the target."""
+        return len(self.tables.target)
+
+    @property
+    def given(self) -> dict[int, str]:
+        """Labels that the target came with, by number of the row, from 1."""
+        yt = self.tables.yt
+        if yt is None:
+            return {}
+        return {row: str(each) for row, each in enumerate(yt, start=1) if each is not None}
+
+    @property
+    def keys(self) -> tuple[str, ...]:
+        """Keys of the first ten classes; classes that are digits have their own."""
+        if all(len(each) == 1 and each in _DIGITS for each in self.classes):
+            return self.classes
+        return tuple(_DIGITS[: len(self.classes)])
+
+    def estimator(self) -> TableClassifier:
+        """Make what learns, not yet fitted."""
+        return TableClassifier(**self.options)
+
+    def open_labels(self) -> LabelFile:
+        """Open the file of labels, or get ready to make it."""
+        about = {"column": self.label, "rows": self.n_rows, "sha256": self.sha256}
+        found = LabelFile(self.labels_path, about)
+        for row, label in found.answers.labels.items():
+            if label not in self.classes or not 0 < row <= self.n_rows:
+                raise TableError(
+                    f"{self.labels_path} must hold classes of the source, but row {row} has "
+                    f"{label!r}: correct that line, or move the file away."
+                )
+        return found
+
+
+def open_job(
+    paths: Sequence[Path], *, label: str | None = None, options: Mapping[str, Any] | None = None
+) -> LabellingJob:
+    """Read what is to be labelled.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        A folder of results of ``ilspace adapt``; or two files, source and target.
+    label : str, optional
+        The column of labels; with two files only.
+    options : mapping, optional
+        Parameters of :class:`~ilspace.tables.TableClassifier`; with two files only.
+
+    Returns
+    -------
+    LabellingJob
+        The tables and where labels go.
+
+    Raises
+    ------
+    TableError
+        In one sentence, whatever is missing or has changed.
+    """
+    if len(paths) == 1:
+        if label is not None or options:
+            raise TableError(
+                "The column of labels and what columns are is known of a folder of results, but "
+                "an option says it again: leave --label, --id, --ignore and --text out."
+            )
+        return _job_of_results(Path(paths[0]))
+    if len(paths) != 2:
+        raise TableError(
+            "A folder of results or two files must be named, source and target, but "
+            f"{len(paths) or 'nothing'} is: for instance ilspace label out/."
+        )
+    source, target = (Path(each) for each in paths)
+    if STANDARD_INPUT in (str(source), str(target)):
+        raise TableError("Tables to label from must be files, but one is the standard input.")
+    if label is None:
+        raise TableError("With two files --label must name the column of labels: add it.")
+    beside = target.parent / f"{target.name}.{LABELS}"
+    return _read_job(source, target, label, beside, dict(options or {}))
+
+
+def _job_of_results(folder: Path) -> LabellingJob:
+    """Find the tables that results came from."""
+    inputs = _inputs_of(folder)
+    found = {}
+    for name in ("source", "target"):
+        file = inputs["files"].get(name)
+        if file is None or file.get("sha256") is None:
+            raise TableError(
+                f"The {name} of {folder} must be a file that can be read again, but was "
+                f"{inputs.get(name)!r}: name two files, ilspace label SOURCE TARGET --label "
+                f"{inputs['label']}."
+            )
+        found[name] = _located(name, file, inputs, folder)
+    prior = inputs["class_frequencies"]
+    options = {
+        "method": inputs["method"],
+        "scaling": inputs["scaling"],
+        "matching": inputs["columns"],
+        "class_prior": prior,
+        "ids": tuple(inputs["id"]),
+        "ignored": tuple(inputs["ignore"]),
+        "text": tuple(inputs["text"]),
+        "random_state": inputs["seed"],
+    }
+    return _read_job(found["source"], found["target"], inputs["label"], folder / LABELS, options)
+
+
+def _inputs_of(folder: Path) -> dict[str, Any]:
+    file = folder / SUMMARY
+    if not file.is_file():
+        raise TableError(
+            f"{folder} must be a folder of results of ilspace adapt, but has no {SUMMARY}: run "
+            "ilspace adapt first, or name two files, source and target."
+        )
+    try:
+        inputs = json.loads(file.read_text(encoding="utf-8"))["inputs"]
+        wanted = ("files", "label", "method", "scaling", "columns", "class_frequencies", "seed")
+        for name in (*wanted, "id", "ignore", "text"):
+            inputs[name]
+        if not isinstance(inputs["files"], dict) or not isinstance(inputs["label"], str):
+            raise TypeError
+    except (ValueError, KeyError, TypeError, OSError):
+        raise TableError(
+            f"{file} must say which tables the results came from, but does not: run ilspace adapt "
+            "again, with --force."
+        ) from None
+    return inputs
+
+
+def _located(name: str, file: dict[str, Any], inputs: dict[str, Any], folder: Path) -> Path:
+    """Find a table by its digest, where it was or beside the results."""
+    where = Path(file["path"])
+    places = dict.fromkeys(
+        [where, Path(str(inputs[name])), folder.absolute().parent / where.name, folder / where.name]
+    )
+    there = [each for each in places if each.exists()]
+    for each in there:
+        if sha256_of(each) == file["sha256"]:
+            return each
+    if there:
+        raise TableError(
+            f"The {name} {there[0]} must be as it was when {folder} was written, but has changed: "
+            "put the former file back, or run ilspace adapt again."
+        )
+    raise TableError(
+        f"The {name} {where} must be there, as {folder} came from it, but is not: put it back, or "
+        "beside that folder."
+    )
+
+
+def _read_job(
+    source: Path, target: Path, label: str, labels_path: Path, options: dict[str, Any]
+) -> LabellingJob:
+    ids = tuple(options.get("ids", ()))
+    for names, option in ((ids, "--id"), (options.get("ignored", ()), "--ignore")):
+        if label in names:
+            raise TableError(
+                f"The column of labels must not be left out, but {label!r} is given to {option} "
+                "too: name it once."
+            )
+    read = read_table(source, string_columns=ids, label=label)
+    source_table, y = take_source_labels(read, label, name=str(source))
+    classes = np.unique(y)
+    read = read_table(target, string_columns=ids, label=label)
+    target_table, yt = take_target_labels(read, label, classes=classes)
+    if len(target_table) < 2:
+        raise TableError(f"{target} must have two rows or more, but has one: add rows.")
+    return LabellingJob(
+        LabelledTables(source_table, y, target_table, yt),
+        tuple(str(each) for each in classes),
+        label,
+        (source, target),
+        labels_path,
+        options,
+        sha256_of(target),
+    )

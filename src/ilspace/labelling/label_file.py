@@ -1,0 +1,219 @@
+"""The file of labels: append-only, safe against kills, several programs and a full disk."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any
+
+from ilspace.labelling.answers import Answers, Event
+from ilspace.tables import TableError
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None
+
+_FORMAT = 1
+"""Version of the format, in the first line."""
+
+_FAR = 1 << 40
+"""A byte that is locked where whole files cannot be."""
+
+
+class LabelWriteError(OSError):
+    """An event could not be written, and nothing of it is in the file."""
+
+
+class LabelFile:
+    """Events on disk, one line of JSON each.
+
+    A program that writes holds a lock on the file, reads what others have written, and appends its
+    lines with one system call; `append` returns once they are on disk. A line that was cut off by
+    a crash is skipped, and the next event starts a new line. Should writing fail, the file is cut
+    back to its former length.
+
+    Parameters
+    ----------
+    path : Path
+        The file; made with the first event.
+    about : dict
+        What the first line says: of which tables and which column the labels are.
+
+    Attributes
+    ----------
+    answers : Answers
+        What holds after all events that were read.
+    """
+
+    def __init__(self, path: Path, about: dict[str, Any]) -> None:
+        self.path = path
+        self.about = about
+        self.answers = Answers()
+        self._read_up_to = 0
+        self._inode: int | None = None
+        self._has_start = False
+        self.refresh()
+
+    def refresh(self) -> bool:
+        """Read what other programs have written.
+
+        Returns
+        -------
+        bool
+            Whether there was anything new.
+        """
+        try:
+            handle = os.open(self.path, os.O_RDONLY)
+        except FileNotFoundError:
+            return self._forget() if self._inode is not None else False
+        try:
+            return self._read(handle)
+        finally:
+            os.close(handle)
+
+    def append(self, *events: Event) -> list[Event]:
+        """Write events; they are on disk when this returns.
+
+        Parameters
+        ----------
+        *events : Event
+            All are written, or none.
+
+        Returns
+        -------
+        list of Event
+            Those that were not there before.
+
+        Raises
+        ------
+        LabelWriteError
+            If the disk is full, say; the file is as it was.
+        """
+        try:
+            is_new = not self.path.exists()
+            handle = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o644)
+        except OSError as error:
+            raise LabelWriteError(error.errno, error.strerror or str(error)) from error
+        try:
+            with _locked(handle):
+                self._read(handle)
+                fresh = [each for each in events if each.event not in self.answers.events]
+                if fresh:
+                    self._write(handle, fresh)
+                else:  # it is there, but perhaps not on disk
+                    os.fsync(handle)
+                self._read(handle)
+        except OSError as error:
+            raise LabelWriteError(error.errno, error.strerror or str(error)) from error
+        finally:
+            os.close(handle)
+        if is_new:
+            _synchronise_folder(self.path.parent)
+        return fresh
+
+    def _write(self, handle: int, events: Sequence[Event]) -> None:
+        size = os.fstat(handle).st_size
+        lines = [each.as_dict() for each in events]
+        if not self._has_start:
+            lines.insert(0, {"format": _FORMAT, **self.about})
+        text = "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in lines)
+        if size > self._read_up_to:  # after a line that was cut off
+            text = "\n" + text
+        try:
+            view = memoryview(text.encode())
+            while view:
+                view = view[os.write(handle, view) :]
+            os.fsync(handle)
+        except BaseException:
+            with suppress(OSError):  # else it is a line that was cut off
+                os.ftruncate(handle, size)
+            raise
+
+    def _read(self, handle: int) -> bool:
+        found = os.fstat(handle)
+        if found.st_ino != self._inode or found.st_size < self._read_up_to:
+            self._forget()
+            self._inode = found.st_ino
+        os.lseek(handle, self._read_up_to, os.SEEK_SET)
+        parts = []
+        while part := os.read(handle, 1 << 20):
+            parts.append(part)
+        whole, newline, _ = b"".join(parts).rpartition(b"\n")
+        self._read_up_to += len(whole) + len(newline)
+        changed = False
+        for line in whole.split(b"\n"):
+            try:
+                content = json.loads(line)
+            except ValueError:  # cut off by a crash, or empty
+                continue
+            if not isinstance(content, dict):
+                continue
+            if "format" in content:
+                self._check(content)
+                self._has_start = True
+            event = Event.from_dict(content)
+            if event is not None:
+                changed |= self.answers.add(event)
+        return changed
+
+    def _check(self, found: dict[str, Any]) -> None:
+        """Refuse labels of other rows."""
+        if found["format"] != _FORMAT:
+            raise TableError(
+                f"{self.path} must have the format {_FORMAT}, but has {found['format']!r}: use the "
+                "version of ilspace that wrote it."
+            )
+        for name, wanted in self.about.items():
+            if found.get(name) != wanted:
+                raise TableError(
+                    f"{self.path} must hold labels of this target table, but its {name} is "
+                    f"{found.get(name)!r} and not {wanted!r}: move that file away, or label the "
+                    "table it belongs to."
+                )
+
+    def _forget(self) -> bool:
+        self.answers = Answers()
+        self._read_up_to, self._inode, self._has_start = 0, None, False
+        return True
+
+
+@contextmanager
+def _locked(handle: int) -> Iterator[None]:
+    """Let no other program write meanwhile; the lock ends with the process at the latest."""
+    if fcntl is not None:
+        fcntl.flock(handle, fcntl.LOCK_EX)
+        try:
+            yield
+        finally:
+            fcntl.flock(handle, fcntl.LOCK_UN)
+        return
+    import msvcrt  # Windows
+
+    lock: Any = msvcrt
+    while True:
+        os.lseek(handle, _FAR, os.SEEK_SET)
+        try:
+            lock.locking(handle, lock.LK_NBLCK, 1)
+            break
+        except OSError:
+            time.sleep(0.01)
+    try:
+        yield
+    finally:
+        os.lseek(handle, _FAR, os.SEEK_SET)
+        lock.locking(handle, lock.LK_UNLCK, 1)
+
+
+def _synchronise_folder(folder: Path) -> None:
+    """Make sure that a new file is found after a power cut, where folders can be synchronised."""
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
