@@ -2,11 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 from scipy.special import expit, logit
 from sklearn.linear_model import LogisticRegression
 
 from ilspace.active import Asked, QuerySelector, estimate_accuracy
-from ilspace.active.accuracy import _MEANS, _SPREADS, expected_progress, right_chances
+from ilspace.active.accuracy import _MEANS, _SPREADS, _posterior, expected_progress, right_chances
 from ilspace.baselines import Pooled
 
 
@@ -70,6 +71,27 @@ def test_chances_are_those_of_the_estimate():
     found = right_chances(confidence, given, 300)
     assert (np.diff(found) > 0).all()
     assert found.mean() == pytest.approx(estimate_accuracy(confidence, given, 300).value, abs=0.01)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_mode_is_that_of_another_optimizer(seed):
+    """Also where full Newton steps would go too far: all right, all wrong, or in two halves."""
+    rng = np.random.default_rng(seed)
+    n = 40
+    sure, learned = rng.uniform(0.5, 1, size=n), 5 * (np.arange(n) // 5)
+    kinds = (rng.random(n) < 0.7, np.ones(n, bool), np.zeros(n, bool), np.arange(n) < 20)
+    right = kinds[seed % 4]
+    values = logit(np.clip(sure, 0.005, 0.995))
+    progress = np.log((n + 10) / (learned + 10))
+
+    def loss(point):
+        scores = point[0] + point[1] * values - point[2] * progress + point[3]
+        chances = np.clip(expit(np.where(right, scores, -scores)), 1e-300, 1)
+        return -np.log(chances).sum() + np.sum(((point - _MEANS) / _SPREADS) ** 2) / 2
+
+    expected = minimize(loss, np.zeros(4), method="Powell", options={"xtol": 1e-8, "ftol": 1e-14})
+    found, _ = _posterior(asked(sure, right, learned, False), n)
+    np.testing.assert_allclose(found, expected.x, atol=1e-3)
 
 
 def test_progress_is_what_the_answers_show():
