@@ -86,7 +86,7 @@ def _move(draft: Path, place: Path, *, is_inside: bool, replace: bool) -> None:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place))
     if not is_inside:
         if place.is_dir():
-            shutil.copystat(place, draft)
+            shutil.copymode(place, draft)
         try:
             os.rename(draft, place)  # nothing is there, or an empty folder
         except OSError as error:
