@@ -198,6 +198,7 @@ def test_drafts_of_the_living_and_the_young_stay(tmp_path):
     young.write_text("")
     drafts.collect_drafts(tmp_path / "out")
     assert young.exists()
-    os.utime(young, (time.time() - 61,) * 2)
+    past = time.time() - 61
+    os.utime(young, (past, past))
     drafts.collect_drafts(tmp_path / "out")
     assert not young.exists()

@@ -180,7 +180,7 @@ def _read_numbers(table: pd.DataFrame, columns: Sequence[Column]) -> np.ndarray:
     values = np.empty((len(table), len(columns)))
     names = [each.name for each, is_plain in zip(columns, plain, strict=True) if is_plain]
     values[:, plain] = without_giants(table[names].to_numpy(dtype=float))
-    for i in np.flatnonzero(~plain):
+    for i in np.flatnonzero(~plain).tolist():
         values[:, i] = columns[i].read(table[columns[i].name])[:, 0]
     return values
 
