@@ -62,6 +62,9 @@ def whole_folder(folder: Path, *, replace: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def _open_folder(folder: Path) -> Iterator[int]:
+    if sys.platform == "win32":  # folders cannot be opened there, and drafts not be locked
+        yield -1
+        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         yield descriptor
