@@ -17,7 +17,7 @@ endif
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-oldest lint format docs perf clean
+.PHONY: help demo test test-slow test-oldest fuzz lint format docs perf clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,11 @@ test-slow: $(VENV)/.stamp-test ## Run the accuracy tests on real data; prints wh
 test-oldest: export SCIPY_ARRAY_API := 1
 test-oldest: $(OLDEST)/.stamp ## Run the fast tests with the oldest versions that pyproject.toml allows
 	$(OLDEST)/bin/python -m pytest -n auto -m "not slow" -o filterwarnings=default $(ARGS)
+
+fuzz: export OMP_NUM_THREADS := 1
+fuzz: export OPENBLAS_NUM_THREADS := 1
+fuzz: $(VENV)/.stamp-test ## Throw hostile input at everything: ARGS="--seconds 600"
+	$(BIN)/python tests/fuzzing/run.py $(ARGS)
 
 lint: $(VENV)/.stamp-lint ## Check format, style, types, layers and docstrings
 	$(BIN)/ruff format --check .

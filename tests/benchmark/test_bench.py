@@ -389,7 +389,7 @@ def test_report_is_one_whole_page(tmp_path):
     assert len(text) < 6_000_000
     own = text.partition("<script>/*")[0]
     assert own.count("<table") == 4
-    assert own.count('class="chart"') == 5
+    assert own.count('class="chart plotly"') == 5
     assert "src=" not in own
     assert "http" not in own.replace("http-equiv", "")
     for chart in re.findall(r'<script type="application/json">(.*?)</script>', own, re.S):

@@ -62,6 +62,15 @@ def test_loads_without_network_or_error(browser):
     assert all(chart.find_elements(By.CSS_SELECTOR, "svg.main-svg") for chart in charts)
 
 
+def test_no_button_sends_anything_anywhere(browser):
+    names = {
+        each.get_attribute("data-title")
+        for each in browser.find_elements(By.CSS_SELECTOR, ".modebar-btn")
+    }
+    assert names <= {"Zoom", "Pan", "Reset axes", "Autoscale"}, names
+    assert not browser.find_elements(By.CSS_SELECTOR, "a[href*='plot']")
+
+
 def test_headings_sort_both_ways(browser):
     table = browser.find_element(By.CSS_SELECTOR, "table.sortable")
     heads = table.find_elements(By.CSS_SELECTOR, "thead th")

@@ -410,10 +410,10 @@ def test_a_file_that_may_not_be_read(tmp_path):
 
 @pytest.fixture
 def small_files():
-    """As on a disk that is nearly full: no file may grow beyond 200 kB; the report has 5 MB."""
+    """As on a disk that is nearly full: no file may grow beyond 10 kB; the report does."""
     handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (200_000, hard))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
     yield
     resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     signal.signal(signal.SIGXFSZ, handler)
@@ -421,10 +421,10 @@ def small_files():
 
 @pytest.fixture
 def small_disk(tmp_path):
-    """A file system of 1 MB, where one may be mounted; the report has 5 MB."""
+    """A file system of 40 kB, where one may be mounted; the results have more."""
     disk = tmp_path / "disk"
     disk.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(disk)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=40k", "tmpfs", str(disk)]
     if not shutil.which("mount") or subprocess.run(mount, capture_output=True).returncode:
         pytest.skip("this user may not mount a file system")
     yield disk

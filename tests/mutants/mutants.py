@@ -428,6 +428,24 @@ MUTANTS = (
     ),
     # -- committee and verdict ---------------------------------------------------------------------
     Mutant(
+        "all-pairs-of-long-tables",
+        "committee and verdict",
+        "tables/classifier.py",
+        "if len(codes) > PAIR_ROWS:",
+        "if len(codes) > 10 * PAIR_ROWS:",
+        (
+            "tests/tables/test_long_tables.py::test_a_sum_over_pairs_sees_a_sample_and_the_others_all",
+        ),
+    ),
+    Mutant(
+        "labels-are-lost-where-rows-are-judged",
+        "committee and verdict",
+        "tables/job.py",
+        'order = order[np.argsort(pd.isna(tables.yt[order]), kind="stable")]',
+        'order = order[np.argsort(pd.notna(tables.yt[order]), kind="stable")]',
+        ("tests/tables/test_long_tables.py::test_rows_that_are_judged",),
+    ),
+    Mutant(
         "target-labels-weigh-as-source-labels",
         "committee and verdict",
         "tables/members.py",

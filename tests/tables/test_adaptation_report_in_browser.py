@@ -1,6 +1,7 @@
 """The report of an adaptation in a real browser: no network, no error, fit for a phone."""
 
 import json
+import re
 import shutil
 
 import numpy as np
@@ -61,7 +62,7 @@ def browser(page):
 
 
 def test_size_and_thinning(page):
-    assert page.stat().st_size < 6_000_000
+    assert page.stat().st_size < 1_500_000
     text = page.read_text(encoding="utf-8")
     assert f"2000 of {N_TARGET} target rows are shown" in text
     assert "2000 of 200 " not in text
@@ -81,8 +82,44 @@ def test_loads_without_network_or_error(browser):
     assert all(chart.find_elements(By.CSS_SELECTOR, "svg.main-svg") for chart in charts)
 
 
+def test_no_button_sends_anything_anywhere(browser, page):
+    text = page.read_text(encoding="utf-8")
+    assert "plot.ly" not in text
+    assert "cloud" not in text.lower()
+    links = re.findall(r'(?:src|href|action)="([^"]*)"', text)
+    assert links
+    assert all(link.startswith(("#", "data:")) for link in links), links
+    assert browser.find_elements(By.CSS_SELECTOR, ".modebar-btn") == []
+    assert browser.execute_script("return typeof Plotly") == "undefined"
+
+
+def test_a_table_can_be_hidden(browser):
+    button = browser.find_element(By.CSS_SELECTOR, '#latent-space button[data-kind="source"]')
+    group = browser.find_element(By.CSS_SELECTOR, '#latent-space g[data-kind="source"]')
+    for is_shown in (False, True):
+        browser.execute_script("arguments[0].click()", button)
+        assert (button.get_attribute("aria-pressed") == "true") == is_shown
+        assert group.is_displayed() == is_shown
+
+
+def test_source_and_target_wear_no_colour_of_a_class(browser):
+    fills = "return [...document.querySelectorAll(arguments[0])].map((e) => e.getAttribute('fill'))"
+    classes = browser.execute_script(fills, "#latent-space .legendtext svg [fill]")
+    domains = browser.execute_script(fills, "#latent-space .legend button svg [fill]")
+    assert len(set(classes)) == 5
+    assert domains
+    assert not set(domains) & set(classes)
+
+
 def test_every_part_is_there_and_told_to_those_who_cannot_see(browser):
-    for anchor in ("adapt-at-all", "predictions", "latent-space", "convergence", "directions"):
+    for anchor in (
+        "adapt-at-all",
+        "predictions",
+        "doubtful",
+        "latent-space",
+        "convergence",
+        "directions",
+    ):
         assert browser.find_elements(By.ID, anchor), anchor
         assert browser.find_elements(By.CSS_SELECTOR, f'nav a[href="#{anchor}"]'), anchor
     for chart in browser.find_elements(By.CSS_SELECTOR, ".chart"):
@@ -97,7 +134,8 @@ def test_names_are_shown_as_they_are(browser):
     text = browser.find_element(By.TAG_NAME, "body").text
     assert "<i>0</i>" in text
     legend = [
-        each.text for each in browser.find_elements(By.CSS_SELECTOR, "#latent-space .legendtext")
+        each.text.strip()
+        for each in browser.find_elements(By.CSS_SELECTOR, "#latent-space .legend li")
     ]
     assert {"source", "target", "<b>x</b>", "a&amp;b", "<!--<script>"} <= set(legend), legend
     assert browser.execute_script("return typeof boom") == "undefined"
@@ -106,9 +144,9 @@ def test_names_are_shown_as_they_are(browser):
 def test_points_tell_what_they_are(browser):
     chart = browser.find_elements(By.CSS_SELECTOR, "#latent-space .chart")[-1]
     browser.execute_script("arguments[0].scrollIntoView({block: 'center'})", chart)
-    point = chart.find_elements(By.CSS_SELECTOR, ".scatterlayer .trace .point")[-1]
+    point = chart.find_elements(By.CSS_SELECTOR, 'g[data-kind="target"] path')[-1]
     ActionChains(browser).move_to_element(point).pause(0.5).perform()
-    assert "target, " in chart.find_element(By.CSS_SELECTOR, ".hoverlayer .hovertext").text
+    assert "target, " in browser.find_element(By.CSS_SELECTOR, ".tip").text
 
 
 def test_readable_on_a_phone(browser, page):

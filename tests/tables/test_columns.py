@@ -10,6 +10,7 @@ from tables.small_tables import COLOURS, NUMBERS, small_tables
 from ilspace.tables import TableClassifier, TableError
 from ilspace.tables.columns import plan_columns
 from ilspace.tables.kinds import MOST_CATEGORIES, Category, Number
+from ilspace.tables.values import as_numbers
 
 TABLES = small_tables()
 X, Y, XT = TABLES.features
@@ -276,3 +277,12 @@ def test_identifiers_with_a_few_repeats(name, entries, expected):
     plan = plan_columns(source, target)
     assert (name in plan.ids) == expected
     assert (name in {each.name for each in plan.source}) == (not expected)
+
+
+@pytest.mark.parametrize("other", ["x", "2.5", "?"])
+def test_digits_that_no_number_holds_are_missing(other):
+    column = pd.Series(["1", "9" * 400, other, None], dtype=object)
+    read = as_numbers(column)
+    assert read[0] == 1
+    assert np.isnan(read[[1, 3]]).all()
+    assert read[2] == 2.5 if other == "2.5" else np.isnan(read[2])

@@ -58,12 +58,15 @@ def pls_subspace(offsets: np.ndarray, codes: np.ndarray, n_components: int) -> n
     if n_possible == 0:  # equal rows: there is nothing to find
         return principal_subspace(offsets, n_components)
     indicators = label_binarize(codes, classes=np.arange(max(codes.max() + 1, 3)))
-    with warnings.catch_warnings():
+    largest = np.abs(offsets).max()
+    scaled = offsets if 1e-50 < largest < 1e50 else offsets / largest  # so that squares are numbers
+    with warnings.catch_warnings(), np.errstate(invalid="ignore", divide="ignore"):
         # the labels may be explained before all directions are found
         warnings.filterwarnings("ignore", "[yY] residual is constant", UserWarning)
         pls = PLSRegression(n_components=n_possible, scale=False)
-        weights = pls.fit(offsets, indicators.astype(float)).x_weights_
-    basis = np.linalg.qr(weights[:, np.any(weights, axis=0)])[0]
+        weights = pls.fit(scaled, indicators.astype(float)).x_weights_
+    found = np.any(weights, axis=0) & np.isfinite(weights).all(axis=0)
+    basis = np.linalg.qr(weights[:, found])[0]
     n_missing = n_components - basis.shape[1]
     if n_missing:
         rest = offsets - offsets @ basis @ basis.T

@@ -136,7 +136,7 @@ def to_latent(
     Returns
     -------
     array of shape (n, p)
-        In the floating type of the rows.
+        In the floating type of the rows; in double precision, if theirs is too small for it.
     """
     X = _moved(X, maps[-1])
     first, *others = [domain] if np.ndim(domain) == 0 else np.unique(domain).tolist() or [-1]
@@ -145,6 +145,9 @@ def to_latent(
         other = _mapped(X, means[position], maps[position])
         chosen = like(np.asarray(domain) == position, latent)[:, None]
         latent = array_namespace(latent).where(chosen, other, latent)
+    is_wider = isinstance(latent, np.ndarray) and latent.dtype.itemsize > X.dtype.itemsize
+    if is_wider and np.abs(latent).max(initial=0) > np.finfo(X.dtype).max:
+        return latent  # of a domain in single precision beside one of a far smaller scale
     return as_dtype(latent, X.dtype)
 
 

@@ -42,10 +42,8 @@ def render_page(title: str, sections: Sequence[Section], *, introduction: str) -
     Returns
     -------
     str
-        HTML, including the plotting library.
+        HTML, including the plotting library where a chart needs it.
     """
-    from plotly.offline import get_plotlyjs
-
     links = "".join(
         f'<li><a href="#{each.anchor}">{escaped(each.title)}</a></li>' for each in sections
     )
@@ -58,11 +56,21 @@ def render_page(title: str, sections: Sequence[Section], *, introduction: str) -
         page.read_text(encoding="utf-8")
         .replace("<!-- title -->", escaped(title))
         .replace("<!-- links -->", links)
-        .replace("/* plotly */", get_plotlyjs())
+        .replace("<!-- plotting -->", _plotting_library() if _PLOTLY in parts else "")
         # last: their content must not be taken for a placeholder
         .replace("<!-- introduction -->", introduction)
         .replace("<!-- sections -->", parts)
     )
+
+
+_PLOTLY = 'class="chart plotly"'
+
+
+def _plotting_library() -> str:
+    from plotly.offline import get_plotlyjs
+
+    scripts = resources.files("ilspace.pages") / "plotting.html"
+    return scripts.read_text(encoding="utf-8").replace("/* plotly */", get_plotlyjs())
 
 
 def escaped(value: object) -> str:
@@ -82,7 +90,7 @@ def escaped(value: object) -> str:
 
 
 def chart(figure: go.Figure, label: str, *, height: int = 420) -> str:
-    """An interactive chart.
+    """An interactive chart, which brings a plotting library of some megabytes into the page.
 
     Parameters
     ----------
@@ -103,7 +111,7 @@ def chart(figure: go.Figure, label: str, *, height: int = 420) -> str:
     )
     data = figure.to_json().replace("<", "\\u003c")  # no string may close the script element
     return (
-        f'<div class="chart" role="img" style="height: {height}px" '
+        f'<div {_PLOTLY} role="img" style="height: {height}px" '
         f'aria-label="{escaped(label)}"></div>'
         f'<script type="application/json">{data}</script>'
     )
@@ -128,14 +136,18 @@ def plain_table(
     str
         HTML.
     """
-    top = "".join(f'<th scope="col">{escaped(each)}</th>' for each in heads)
+    are_text = [any(isinstance(row[i], str) for row in rows) for i in range(len(heads))]
+    top = "".join(
+        f'<th scope="col"{" class=text" if is_text else ""}>{escaped(each)}</th>'
+        for each, is_text in zip(heads, are_text, strict=True)
+    )
     lines = "".join(
         f'<tr><th scope="row">{escaped(first)}</th>{"".join(map(_cell, others))}</tr>'
         for first, *others in rows
     )
     above = f"<caption>{escaped(caption)}</caption>" if caption else ""
     return (
-        f'<div class="wide"><table>{above}<thead><tr>{top}</tr></thead>'
+        f'<div class="wide" tabindex="0"><table>{above}<thead><tr>{top}</tr></thead>'
         f"<tbody>{lines}</tbody></table></div>"
     )
 

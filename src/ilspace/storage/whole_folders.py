@@ -62,6 +62,9 @@ def whole_folder(folder: Path, *, replace: bool = False) -> Iterator[Path]:
 
 @contextmanager
 def _open_folder(folder: Path) -> Iterator[int]:
+    if sys.platform == "win32":  # folders cannot be opened there, and drafts not be locked
+        yield -1
+        return
     descriptor = os.open(folder, os.O_RDONLY)
     try:
         yield descriptor
@@ -86,7 +89,7 @@ def _move(draft: Path, place: Path, *, is_inside: bool, replace: bool) -> None:
         raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place))
     if not is_inside:
         if place.is_dir():
-            shutil.copystat(place, draft)
+            shutil.copymode(place, draft)
         try:
             os.rename(draft, place)  # nothing is there, or an empty folder
         except OSError as error:

@@ -2,21 +2,37 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import plotly.graph_objects as go
-from plotly.colors import sample_colorscale
+import pandas as pd
 from sklearn.decomposition import PCA
 
-from ilspace.pages import Section, chart, escaped, plain_table, render_page
+from ilspace.pages import (
+    Points,
+    Section,
+    bar_chart,
+    class_colours,
+    escaped,
+    line_chart,
+    plain_table,
+    render_page,
+    scatter_chart,
+)
 from ilspace.tables.job import Adaptation
+from ilspace.tables.prediction import predictions_table
+from ilspace.tables.reading import STANDARD_INPUT
 
 MOST_POINTS = 2000
 """Points of each table in a scatter plot."""
 
 MOST_COLOURS = 20
 """Classes whose colours are told in the legend."""
+
+MOST_DOUBTFUL = 15
+"""Rows in the table of those that are least sure."""
 
 _MEASURES = {
     "stein": "covariances (Stein divergence per dimension; 0: equal)",
@@ -45,6 +61,7 @@ def report_page(adaptation: Adaptation, summary: dict[str, Any]) -> str:
         Section("adapt-at-all", "Which labels to use", _which_labels(summary)),
         Section("committee", "Who was asked, and who disagrees", _committee(summary)),
         Section("predictions", "The predictions", _predictions(adaptation, summary)),
+        Section("doubtful", "The most doubtful rows", _doubtful(adaptation)),
     ]
     if summary["latent_space"] is not None:
         sections += [
@@ -57,13 +74,21 @@ def report_page(adaptation: Adaptation, summary: dict[str, Any]) -> str:
     sections.append(Section("what-was-done", "What was done", _what_was_done(summary)))
     source, target = summary["source"], summary["target"]
     labelled = f", of which {target['labelled']} had a label" if target["labelled"] else ""
+    names = [_named(summary["inputs"][each]) for each in ("source", "target")]
+    made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     introduction = (
+        f"<p>From {escaped(names[0])} to {escaped(names[1])}, {made}.</p>"
         f'<p class="verdict">{escaped(summary["verdict"])}</p><p>{escaped(summary["reason"])}</p>'
         f"<p>Learned from {source['rows']} labelled source rows ({source['columns']} columns); "
         f"labelled {target['rows']} target rows ({target['columns']} columns){labelled}; "
         f"{summary['trusted']['share']:.0%} of the predictions are trusted.</p>"
     )
     return render_page("Adaptation report", sections, introduction=introduction)
+
+
+def _named(path: str) -> str:
+    """What a file is called, without its folders."""
+    return "the standard input" if path == STANDARD_INPUT else Path(path).name or path
 
 
 def _which_labels(summary: dict[str, Any]) -> str:
@@ -103,22 +128,35 @@ def _committee(summary: dict[str, Any]) -> str:
 
 def _predictions(adaptation: Adaptation, summary: dict[str, Any]) -> str:
     source, predicted = summary["balance"]["source"], summary["balance"]["predicted"]
-    shares = go.Figure()
     assumed = summary["class_frequencies"]["assumed"]
-    shown = (("source labels", source), ("assumed", assumed), ("adapted labels", predicted))
-    for name, values in shown:
-        heights = [round(100 * each, 2) for each in values.values()]
-        shares.add_bar(name=name, x=[escaped(each) for each in values], y=heights)
-    shares.update_layout(barmode="group", yaxis_title="share in %", xaxis_type="category")
     largest = max(source, key=lambda each: abs(source[each] - predicted[each]))
-    sure = go.Figure()
+    shares = bar_chart(
+        list(source),
+        {
+            name: [round(100 * each, 2) for each in values.values()]
+            for name, values in (
+                ("source labels", source),
+                ("assumed", assumed),
+                ("adapted labels", predicted),
+            )
+        },
+        "Share of each class: in the source, as assumed, among adapted labels",
+        across="class",
+        up="share in %",
+    )
     trusted = adaptation.predicted["trusted"].to_numpy()
     probability = adaptation.predicted["probability"].to_numpy()
-    for name, part in (("trusted", trusted), ("not trusted", ~trusted)):
-        counts, edges = np.histogram(probability[part], bins=20, range=(0, 1))
-        sure.add_bar(name=name, x=((edges[1:] + edges[:-1]) / 2).tolist(), y=counts.tolist())
-    sure.update_layout(
-        barmode="stack", xaxis_title="probability of the predicted class", yaxis_title="rows"
+    edges = np.linspace(0, 1, 21)
+    sure = bar_chart(
+        [f"{low:.2f}–" for low in edges[:-1]],
+        {
+            name: np.histogram(probability[part], bins=edges)[0].tolist()
+            for name, part in (("trusted", trusted), ("not trusted", ~trusted))
+        },
+        "How many predictions have which probability",
+        across="probability of the predicted class",
+        up="rows",
+        stacked=True,
     )
     return (
         f"<p>{escaped(_frequencies_in_words(summary))} A class whose share among the predictions "
@@ -126,14 +164,27 @@ def _predictions(adaptation: Adaptation, summary: dict[str, Any]) -> str:
         "either rarer or more frequent in the target, or predicted wrongly. Farthest off: "
         f"{escaped(largest)}, {source[largest]:.0%} of the source and "
         f"{predicted[largest]:.0%} of the predictions.</p>"
-        + chart(
-            shares,
-            "Share of each class: in the source, as assumed, among adapted labels",
-            height=340,
-        )
+        + shares
         + f"<p>{escaped(_trust_in_words(summary))}</p>"
-        + chart(sure, "How many predictions have which probability", height=340)
+        + sure
     )
+
+
+def _doubtful(adaptation: Adaptation) -> str:
+    labelled = adaptation.labelled
+    if "given" in labelled.columns and not labelled["given"].all():
+        labelled = labelled[~labelled["given"]]
+    rows = labelled.sort_values("probability", kind="stable").head(MOST_DOUBTFUL)
+    shown = predictions_table(adaptation.target.iloc[rows.index], rows, adaptation.model.plan_.ids)
+    if "row" in shown.columns and "row" not in adaptation.target.columns:
+        shown["row"] = rows.index.to_numpy() + 1
+    heads = [str(each) for each in shown.columns if each not in ("trusted", "given")]
+    lines = [
+        [None if pd.isna(each) else each if isinstance(each, float) else str(each) for each in row]
+        for row in shown[heads].astype(object).to_numpy().tolist()
+    ]
+    what = "Target rows whose label has the smallest probability: look at these first."
+    return plain_table(heads, lines, caption=what)
 
 
 def _frequencies_in_words(summary: dict[str, Any]) -> str:
@@ -172,7 +223,7 @@ def _latent_space(adaptation: Adaptation) -> str:
     }
     source, target = (tables[name].iloc[rows] for name, rows in kept.items())
     y, labelled = adaptation.y[kept["source"]], adaptation.labelled.iloc[kept["target"]]
-    hover = (
+    tips = (
         [f"source, {_shown(each)}" for each in y],
         [
             f"target, {_shown(row.label)}, probability {row.probability:.2f}"
@@ -187,9 +238,9 @@ def _latent_space(adaptation: Adaptation) -> str:
     parts = []
     for when, view in views.items():
         labels, probability = (y, labelled["label"]), labelled["probability"]
-        figure = _scatter(view, labels, hover, probability, model.classes_)
         parts.append(f"<h3>{when.capitalize()} adaptation</h3>")
-        parts.append(chart(figure, f"Source and target rows {when} adaptation, in a plane"))
+        what = f"Source and target rows {when} adaptation, in a plane"
+        parts.append(_scatter(view, labels, tips, probability, model.classes_, what))
     thinned = " and ".join(
         f"{len(rows)} of {len(tables[name])} {name} rows"
         for name, rows in kept.items()
@@ -198,54 +249,52 @@ def _latent_space(adaptation: Adaptation) -> str:
     return (
         "<p>The plane of the two directions in which the source rows vary most. A colour is a "
         "class: the label of a source row (circle), the prediction for a target row (cross, the "
-        "fainter the less sure). Hover for details; click the legend to hide a table."
+        "fainter the less sure). Hover or tap for details; the buttons hide a table."
         + (f" Points are thinned: {escaped(thinned)} are shown." if thinned else "")
         + "</p>"
         + "".join(parts)
     )
 
 
-def _scatter(rows, labels, hover, probability, classes: np.ndarray) -> go.Figure:
+def _scatter(rows, labels, tips, probability, classes: np.ndarray, what: str) -> str:
     """Draw both domains in the plane of the source, colours by class."""
-    figure = go.Figure(layout={"legend": {"orientation": "h"}})
     plane = PCA(min(2, *rows[0].shape)).fit(rows[0])
-    opacities = 0.9, (0.3 + 0.7 * probability).round(2).tolist()
-    scale = {"colorscale": "Turbo", "cmin": 0, "cmax": len(classes) - 1}
-    for name, symbol, opacity, domain, y, text in zip(
-        ("source", "target"), ("circle", "x"), opacities, rows, labels, hover, strict=True
+    opacities = np.full(len(rows[0]), 0.9), (0.3 + 0.7 * probability).to_numpy()
+    colours, kinds = class_colours(len(classes)), {"source": "circle", "target": "cross"}
+    points = []
+    for (kind, shape), domain, y, said, opacity in zip(
+        kinds.items(), rows, labels, tips, opacities, strict=True
     ):
         places = plane.transform(domain)
-        places = np.concatenate([places, np.zeros((len(places), 2))], axis=1)  # two at least
-        across, up = ([float(f"{value:.4g}") for value in places[:, axis]] for axis in (0, 1))
-        colour = np.searchsorted(classes, y).tolist()
-        marker = {"symbol": symbol, "size": 6, "color": colour, "opacity": opacity} | scale
-        figure.add_scatter(
-            x=across, y=up, mode="markers", name=name, marker=marker, text=text, hoverinfo="text"
-        )
-    if len(classes) <= MOST_COLOURS:  # else the hovering tells
-        colours = sample_colorscale("Turbo", np.linspace(0, 1, len(classes)).tolist())
-        for name, colour in zip(classes, colours, strict=True):
-            marker = {"symbol": "square", "size": 8, "color": colour}
-            figure.add_scatter(x=[None], y=[None], mode="markers", name=_shown(name), marker=marker)
-    return figure
+        places = np.concatenate([places, np.zeros((len(places), 2))], axis=1)[:, :2]  # two at least
+        codes = np.searchsorted(classes, y)
+        for code in np.unique(codes):
+            own = np.flatnonzero(codes == code)
+            drawn = places[own].tolist(), opacity[own].tolist(), [said[i] for i in own]
+            points.append(Points(kind, colours[code], shape, *drawn))
+    named = dict(zip(map(str, classes), colours, strict=True))
+    # of more classes the tips tell
+    return scatter_chart(
+        points, what, kinds=kinds, classes=named if len(classes) <= MOST_COLOURS else {}
+    )
 
 
 def _shown(name: object, most: int = 40) -> str:
-    """A class as it is written in a chart, where some HTML would be taken for such."""
+    """A class as it is written in a chart."""
     text = str(name)
-    return escaped(text if len(text) <= most else f"{text[:most]}…")
+    return text if len(text) <= most else f"{text[:most]}…"
 
 
 def _convergence(adaptation: Adaptation, summary: dict[str, Any]) -> str:
     history = adaptation.model.ils_.solution_.history
-    figure = go.Figure()
-    figure.add_scatter(y=[float(f"{each.value:.6g}") for each in history], name="objective")
-    figure.update_layout(xaxis_title="iteration", yaxis_title="objective")
+    values = [each.value for each in history]
+    line = line_chart(
+        values, "The objective falls over the iterations", across="iteration", up="objective"
+    )
     ended = summary["latent_space"]
     return (
         f"<p>Stopped after {ended['iterations']} iterations: {escaped(ended['reason'])} "
-        f"({escaped(ended['status'])}).</p>"
-        + chart(figure, "The objective falls over the iterations", height=340)
+        f"({escaped(ended['status'])}).</p>" + line
     )
 
 
@@ -265,7 +314,11 @@ def _directions(adaptation: Adaptation) -> str:
 def _what_was_done(summary: dict[str, Any]) -> str:
     columns = "matched by name" if summary["columns_are_shared"] else "different in the two tables"
     filled = "numbers: the mean of the column in its own table; strings: none of the categories"
+    inputs = summary["inputs"]
     rows = [
+        ["source", str(inputs["source"])],
+        ["target", str(inputs["target"])],
+        ["label", str(inputs["label"])],
         ["setting", summary["setting"]],
         ["columns", columns],
         ["identifiers", ", ".join(summary["identifiers"]) or "none"],

@@ -174,7 +174,11 @@ def as_numbers(column: pd.Series) -> np.ndarray:
 
     if column.dtype.kind in "mM":  # no number of nanoseconds
         return np.full(len(column), np.nan)
-    numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    try:
+        numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
+    except OverflowError:  # digits of a whole number that no float holds
+        entries = replaced(column, lambda each: each if is_number(each) else np.nan, missing=np.nan)
+        numbers = np.array([float(each) for each in entries])
     return without_giants(numbers)
 
 
