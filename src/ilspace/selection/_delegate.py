@@ -148,7 +148,14 @@ class DelegatingSearch:
 
     @available_if(_best_has("score"))
     def score(
-        self, X, y, sample_weight=None, *, domain="target", sample_domain=None, allow_source=False
+        self,
+        X,
+        y,
+        sample_weight=None,
+        *,
+        domain: str | float = "target",
+        sample_domain=None,
+        allow_source=False,
     ):
         """Accuracy of the chosen estimator.
 
