@@ -16,8 +16,9 @@ from typer.testing import CliRunner
 from ilspace.benchmark import cells
 from ilspace.benchmark.cells import run_cell
 from ilspace.benchmark.formats import FORMATS
+from ilspace.benchmark.kinds import load_experiment
 from ilspace.benchmark.methods import describe_method, method_digest
-from ilspace.benchmark.plans import PlanError, load_plan, parse_plan
+from ilspace.benchmark.plans import PlanError, parse_plan
 from ilspace.benchmark.runner import run_cells
 from ilspace.benchmark.store import Store, find_results
 from ilspace.benchmark.tables import make_table
@@ -306,7 +307,7 @@ def test_numbers_of_the_docs_are_current_ones(tmp_path, monkeypatch):
 )
 def test_published_results_are_current(path):
     """Whoever changes a default or raises a revision publishes the new results with it."""
-    store, every = Store(path), list(load_plan(path.stem).cells())
+    store, every = Store(path), list(load_experiment(path.stem).cells())
     found = find_results(every, store.records())
     assert (found.n_outdated, len(found.records)) == (0, len(every))
     described = store.methods()

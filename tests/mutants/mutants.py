@@ -390,8 +390,8 @@ MUTANTS = (
         "fewer-rows-of-a-class-are-enough",
         "trust thresholds",
         "tables/trust.py",
-        "FEWEST_ROWS = 15",
         "FEWEST_ROWS = 10",
+        "FEWEST_ROWS = 5",
         ("tests/tables/test_trust.py::test_each_reason_to_trust_nothing",),
     ),
     Mutant(
