@@ -54,7 +54,7 @@ def make(folder, files):
 
 def held(folder):
     return {
-        str(each.relative_to(folder)): each.read_text()
+        str(each.relative_to(folder)): each.read_text(errors="replace")
         for each in folder.rglob("*")
         if each.is_file()
     }

@@ -177,8 +177,8 @@ def as_numbers(column: pd.Series) -> np.ndarray:
     try:
         numbers = pd.to_numeric(column, errors="coerce").to_numpy(dtype=float, na_value=np.nan)
     except OverflowError:  # digits of a whole number that no float holds
-        entries = replaced(column, lambda each: each if is_number(each) else np.nan, missing=np.nan)
-        numbers = np.array([float(each) for each in entries])
+        entries = replaced(column, str, missing="nan")
+        numbers = np.array([float(each) if is_number(each) else np.nan for each in entries])
     return without_giants(numbers)
 
 
