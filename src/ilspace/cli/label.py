@@ -10,7 +10,6 @@ import typer
 
 from ilspace.cli import Interruption
 from ilspace.cli._refusals import refusals
-from ilspace.tables import TableError
 
 if TYPE_CHECKING:
     from ilspace.labelling.job import LabellingJob
@@ -115,7 +114,7 @@ def label(
 
         _check_request(terminal, batch, imported, exported, output)
         if strategy not in ("auto", *STRATEGIES):
-            raise TableError(
+            raise _refused(
                 f"The strategy must be one of auto, {', '.join(STRATEGIES)}, but is {strategy!r}."
             )
         named = {"ids": ids, "ignored": ignored, "text": text}
@@ -138,11 +137,11 @@ def _check_request(terminal: bool, batch, imported, exported, output) -> None:
     named = {"--terminal": terminal, "--batch": batch, "--import": imported, "--export": exported}
     asked = [name for name, value in named.items() if value not in (None, False)]
     if len(asked) > 1:
-        raise TableError(
+        raise _refused(
             f"One thing can be done at a time, but {' and '.join(asked)} are asked for."
         )
     if (batch is None) != (output is None):
-        raise TableError(
+        raise _refused(
             "--batch and --output belong together, but one is missing: for instance --batch 20 -o "
             "to_label.csv."
         )
@@ -259,15 +258,15 @@ def _export(job: LabellingJob, path: Path, *, force: bool) -> None:
 
 def _check_output(path: Path, job: LabellingJob, *, force: bool) -> None:
     if path.is_dir():
-        raise TableError(f"The output {path} must be a file, but is a folder: name another.")
+        raise _refused(f"The output {path} must be a file, but is a folder: name another.")
     if path.exists() and any(path.samefile(each) for each in job.paths):
-        raise TableError(f"The output {path} must not be a table itself: name another.")
+        raise _refused(f"The output {path} must not be a table itself: name another.")
     if path.exists() and not force:
-        raise TableError(
+        raise _refused(
             f"The output {path} must not exist, but does: name another, or add --force."
         )
     if not path.absolute().parent.is_dir():
-        raise TableError(f"The folder {path.parent} must exist, but does not: make it.")
+        raise _refused(f"The folder {path.parent} must exist, but does not: make it.")
 
 
 def _write(table, path: Path) -> None:
@@ -275,3 +274,10 @@ def _write(table, path: Path) -> None:
 
     with whole_file(path, "w", encoding="utf-8", newline="") as stream:
         table.to_csv(stream, index=False)
+
+
+def _refused(message: str) -> Exception:
+    """Make the error of a wrong input; tables are imported only then."""
+    from ilspace.tables.errors import TableError
+
+    return TableError(message)
