@@ -137,9 +137,7 @@ def _check_request(terminal: bool, batch, imported, exported, output) -> None:
     named = {"--terminal": terminal, "--batch": batch, "--import": imported, "--export": exported}
     asked = [name for name, value in named.items() if value not in (None, False)]
     if len(asked) > 1:
-        raise _refused(
-            f"One thing can be done at a time, but {' and '.join(asked)} are asked for."
-        )
+        raise _refused(f"One thing can be done at a time, but {' and '.join(asked)} are asked for.")
     if (batch is None) != (output is None):
         raise _refused(
             "--batch and --output belong together, but one is missing: for instance --batch 20 -o "
@@ -262,9 +260,7 @@ def _check_output(path: Path, job: LabellingJob, *, force: bool) -> None:
     if path.exists() and any(path.samefile(each) for each in job.paths):
         raise _refused(f"The output {path} must not be a table itself: name another.")
     if path.exists() and not force:
-        raise _refused(
-            f"The output {path} must not exist, but does: name another, or add --force."
-        )
+        raise _refused(f"The output {path} must not exist, but does: name another, or add --force.")
     if not path.absolute().parent.is_dir():
         raise _refused(f"The folder {path.parent} must exist, but does not: make it.")
 
