@@ -124,6 +124,7 @@ def test_store_skips_what_was_cut_short(tmp_path):
 # -- the runner ----------------------------------------------------------------------------------
 
 
+@pytest.mark.slow
 @needs_data
 def test_results_do_not_depend_on_the_number_of_workers(tmp_path):
     found = []
@@ -149,6 +150,7 @@ def test_a_failing_cell_is_recorded_and_tried_again(tmp_path):
     assert run_cells(parse_plan("small", text).cells(), store, jobs=1) == 6
 
 
+@pytest.mark.slow
 def test_a_folder_of_poses(tmp_path, monkeypatch):
     rng = np.random.default_rng(0)
     (tmp_path / "pie").mkdir()
@@ -359,6 +361,7 @@ def made_up(name):
             yield {"cell": cell.as_dict()} | record
 
 
+@pytest.mark.slow
 def test_figures_of_the_stores_that_are_there(tmp_path):
     for name in ("trade-off", "orthogonality", "solvers", "subspaces"):
         store = Store(tmp_path / f"{name}.jsonl")

@@ -126,6 +126,7 @@ def alive(pid):
     return not status.exists() or status.read_text().rpartition(")")[2].split()[0] != "Z"
 
 
+@pytest.mark.slow
 def test_workers_end_with_a_killed_run(tmp_path):
     run = start(tmp_path, jobs=2, seconds=600)
     wait_for(lambda: len(list((tmp_path / "ran").glob("*"))) >= 2)

@@ -106,6 +106,7 @@ def test_ils_sees_more_than_chance(shown):
     assert np.min(found) > 30  # of ten classes; a guess is right in 10 %
 
 
+@pytest.mark.slow
 def test_same_seed_same_files_and_an_old_folder_is_reused(shown, tmp_path):
     output, result = shown
     (tmp_path / "results.csv").write_text("old")
