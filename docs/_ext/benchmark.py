@@ -17,13 +17,16 @@ from stored_results import NoSuchNumberError, StoredResults
 from ilspace.benchmark.figures import FIGURES
 from ilspace.benchmark.kinds import write_table
 from ilspace.benchmark.plans import PlanError
+from ilspace.benchmark.store import archive_of
 
 _PICTURES = "_generated"
 
 
 def _results(env: Any, experiment: str) -> StoredResults:
     results = StoredResults(Path(env.srcdir, env.config.benchmark_stores).resolve())
-    env.note_dependency(str(results.store(experiment)))
+    path = results.store(experiment)
+    for each in (path, archive_of(path)):
+        env.note_dependency(str(each))
     return results
 
 

@@ -12,7 +12,7 @@ from ilspace.benchmark.field.table import FieldBlock, FieldRow, FieldTable, grou
 from ilspace.benchmark.formats import best_rows, number
 from ilspace.benchmark.kinds import load_experiment, summarise
 from ilspace.benchmark.plans import FIXED
-from ilspace.benchmark.store import Store, outdated_sentence
+from ilspace.benchmark.store import Store, archive_of, outdated_sentence
 from ilspace.benchmark.tables import Block, Row, Table, why_empty
 
 BEST_OTHER = "best other"
@@ -30,7 +30,7 @@ class StoredResults:
     Attributes
     ----------
     folder : Path
-        Holds ``NAME.jsonl`` for each experiment that was run.
+        Holds ``NAME.jsonl``, or its archive, for each experiment that was run.
     """
 
     folder: Path
@@ -64,7 +64,8 @@ class StoredResults:
             With at least one block, of results with the current parameters and revisions.
         """
         path = self.store(experiment)
-        made = _summary(experiment, path, path.stat().st_mtime_ns if path.is_file() else 0)
+        files = [each for each in (path, archive_of(path)) if each.is_file()]
+        made = _summary(experiment, path, tuple(each.stat().st_mtime_ns for each in files))
         if not made.blocks:
             raise NoSuchNumberError(why_empty(made, path.name, f"ilspace bench run {experiment}"))
         return made
@@ -148,7 +149,7 @@ def _field_value(
 
 
 @lru_cache(maxsize=16)
-def _summary(experiment: str, path: Path, changed: int) -> Table | FieldTable:
+def _summary(experiment: str, path: Path, changed: tuple[int, ...]) -> Table | FieldTable:
     """Table of a store as it was when it was last `changed`; a page asks for many numbers of it."""
     return summarise(load_experiment(experiment), Store(path).records())
 

@@ -1,6 +1,7 @@
 """Plans, the store and the runner: nothing that finished is lost or repeated."""
 
 import json
+import lzma
 import os
 import re
 import signal
@@ -148,6 +149,21 @@ def test_a_failing_cell_is_recorded_and_tried_again(tmp_path):
     assert (len(records), len(failed)) == (12, 6)
     assert all("n_components must be at most" in record["error"] for record in failed)
     assert run_cells(parse_plan("small", text).cells(), store, jobs=1) == 6
+
+
+def test_an_archive_comes_before_the_file(tmp_path):
+    cell = {"method": "m", "digest": "d"}
+    store = Store(tmp_path / "store.jsonl")
+    store.append({"cell": cell | {"trial": 0}, "accuracy": 1.0})
+    store.archive.write_bytes(lzma.compress(store.path.read_bytes()))
+    store.path.unlink()
+    assert [each["accuracy"] for each in store.records()] == [1.0]
+    store.append({"cell": cell | {"trial": 1}, "accuracy": 2.0})
+    assert [each["accuracy"] for each in store.records()] == [1.0, 2.0]
+    for damaged in (store.archive.read_bytes()[:-9], b"no archive"):
+        store.archive.write_bytes(damaged)
+        with pytest.raises(PlanError, match=r"store\.jsonl\.xz must be intact"):
+            list(store.records())
 
 
 @pytest.mark.slow

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import lzma
 import os
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ilspace.benchmark.plans import Task, cell_key, cell_place
+from ilspace.benchmark.plans import PlanError, Task, cell_key, cell_place
 
 
 class Store:
@@ -17,6 +18,9 @@ class Store:
 
     A line is a record, ``{"cell": ..., "accuracy": ..., ...}``, or describes the method of the
     cells with some digest, ``{"digest": ..., "method": ...}``, once for all of them.
+
+    Lines may also be kept in an archive beside the file, ``NAME.jsonl.xz``, a tenth of its size:
+    these come first. New ones go to the file itself.
 
     Each line is written by one system call and synchronised to disk, so a killed process loses no
     finished record. A line truncated by a crash is skipped, and the next record starts a new line.
@@ -28,7 +32,7 @@ class Store:
     """
 
     def __init__(self, path: Path) -> None:
-        self.path = path
+        self.path, self.archive = path, archive_of(path)
         self._read_up_to, self._finished = 0, set[str]()
 
     def records(self) -> Iterator[dict[str, Any]]:
@@ -63,7 +67,7 @@ class Store:
         }
 
     def finished_lately(self) -> set[str]:
-        """As :meth:`finished`, and after it; reads what was added since it was asked last."""
+        """As :meth:`finished`, of the file alone; reads what was added since the last time."""
         if self.path.is_file():
             with self.path.open("rb") as stream:
                 stream.seek(self._read_up_to)
@@ -99,14 +103,21 @@ class Store:
         self._write({"digest": digest, "method": method})
 
     def _lines(self) -> Iterator[dict[str, Any]]:
-        if not self.path.is_file():
-            return
-        with self.path.open("rb") as stream:
-            for line in stream:
-                if not line.endswith(b"\n"):
-                    return
-                if content := _parsed(line):
-                    yield content
+        for path, opened in ((self.archive, lzma.open), (self.path, open)):
+            if not path.is_file():
+                continue
+            try:
+                with opened(path, "rb") as stream:
+                    for line in stream:
+                        if not line.endswith(b"\n"):
+                            break
+                        if content := _parsed(line):
+                            yield content
+            except (lzma.LZMAError, EOFError) as error:
+                raise PlanError(
+                    f"The archive {path} must be intact, but {error or 'it ends early'}: fetch it "
+                    "again, or remove it."
+                ) from None
 
     def _write(self, content: dict[str, Any]) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -123,6 +134,22 @@ class Store:
             os.fsync(handle)
         finally:
             os.close(handle)
+
+
+def archive_of(path: Path) -> Path:
+    """Archive of a store.
+
+    Parameters
+    ----------
+    path : Path
+        The file of the store.
+
+    Returns
+    -------
+    Path
+        The same with ``.xz`` added, whether or not it exists.
+    """
+    return path.with_name(f"{path.name}.xz")
 
 
 def _parsed(line: bytes) -> dict[str, Any]:
