@@ -94,7 +94,7 @@ def _named(path: str) -> str:
 def _which_labels(summary: dict[str, Any]) -> str:
     expected, judged = summary["expected_accuracy"], summary["judged"]
     reliable = "" if expected["reliable"] else " It is unreliable here: see the predictions."
-    how = "As measured on the labelled rows"
+    how = "As measured on the labelled rows, and by the agreement of those who were asked"
     if not judged["accuracy"]:
         how = "Without looking at any target label, by the agreement of those who were asked"
     parts = [
@@ -118,12 +118,18 @@ def _which_labels(summary: dict[str, Any]) -> str:
 def _committee(summary: dict[str, Any]) -> str:
     rows = [
         [each["name"], each["about"], "yes" if each["adapts"] else "no"]
-        + [f"{each['agrees']:.0%}", f"{each['confidence']:.0%}"]
+        + [f"{each[number]:.0%}" for number in ("weight", "agrees", "confidence")]
         for each in summary["members"]
     ]
-    what = "Each was trained alone; the prediction is their average."
-    heads = ["member", "what it is", "adapts", "says what all say", "mean probability"]
+    what = "Each was trained alone; the prediction is their average"
+    what += ", by how likely each finds labels it did not see." if _are_unequal(summary) else "."
+    heads = ["member", "what it is", "adapts", "weight", "says what all say", "mean probability"]
     return plain_table(heads, rows, caption=what)
+
+
+def _are_unequal(summary: dict[str, Any]) -> bool:
+    """Whether some members weigh more than others."""
+    return len({round(each["weight"], 6) for each in summary["members"]}) > 1
 
 
 def _predictions(adaptation: Adaptation, summary: dict[str, Any]) -> str:
@@ -209,8 +215,9 @@ def _trust_in_words(summary: dict[str, Any]) -> str:
     return (
         "A prediction is trusted if its probability is at least "
         f"{trusted['least_probability']:.2f} (else unsure), if all members say the same (else "
-        "split), if the row is no farther from the target's mean than 99 % of its rows (else far), "
-        f"and if half of its columns have values (else missing). Doubts: {doubts or 'none'}. "
+        "split) and agree on half of the rows that any of them gives to the class (else "
+        "contested), if the row is no farther from the target's mean than 99 % of its rows (else "
+        f"far), and if half of its columns have values (else missing). Doubts: {doubts or 'none'}. "
         "Probabilities are the lower, the less the members agree on the target."
     )
 
