@@ -268,3 +268,11 @@ def test_two_hundred_thousand_rows_take_little_memory(strategy):
         tracemalloc.stop()
     assert len(set(batch)) == 20
     assert peak < 300 * 2**20  # all pairs of rows would take 300 GiB
+
+
+def test_minus_one_is_no_answer_where_it_is_no_class():
+    asking = selector()
+    rows = asking.query(2)
+    asking.teach(rows, [-1, -1])
+    assert asking.skipped_[rows].all()
+    assert -1 not in asking.classes_.tolist()

@@ -129,6 +129,21 @@ def test_labels_of_another_table_are_refused(path):
         LabelFile(path, ABOUT)
 
 
+def test_a_file_of_another_table_is_refused_as_often_as_it_is_read(path):
+    file = LabelFile(path, ABOUT)
+    file.append(said("a", 1))
+    other = path.with_name("other")
+    LabelFile(other, ABOUT | {"sha256": "other"}).append(said("b", 2))
+    other.replace(path)
+    before = path.read_bytes()
+    for _ in range(2):
+        with pytest.raises(TableError, match="its sha256 is 'other' and not 'abc'"):
+            file.refresh()
+        with pytest.raises(TableError, match="its sha256 is 'other' and not 'abc'"):
+            file.append(said("c", 3))
+    assert path.read_bytes() == before
+
+
 def test_two_programs_see_each_other(path):
     one, two = LabelFile(path, ABOUT), LabelFile(path, ABOUT)
     one.append(said("a", 1))

@@ -53,3 +53,9 @@ def test_entries_in_words(value, words):
 
 def test_very_long_entries_are_cut():
     assert len(in_words("x" * 10**6)) == MOST_CHARACTERS + 2
+
+
+def test_whole_numbers_stay_whole():
+    rows = pd.DataFrame({"id": [20231115, 20231116], "x": [0.5, 1.5]})
+    found = [shown_row(rows, i, find_layout(rows, ids=("id",), text=()))["ids"] for i in (0, 1)]
+    assert found == [[["id", "20231115"]], [["id", "20231116"]]]

@@ -174,7 +174,8 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
             Row numbers of Xt, which :meth:`query` need not have named. A row that has a label gets
             the new one.
         labels : array-like of shape (n,)
-            Their labels. None or NaN where there is no answer: such a row is skipped. A label may
+            Their labels. None, NaN, or -1 where it is no class, says that there is no answer: such
+            a row is skipped. A label may
             be a new class; see `new_classes`.
 
         Returns
@@ -185,6 +186,10 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
         check_is_fitted(self)
         rows, values = check_answers(rows, labels, len(self.labels_))
         is_missing = missing_labels(values)
+        if -1 not in self.classes_.tolist():
+            is_missing |= np.array(
+                [isinstance(each, int) and each == -1 for each in values.tolist()]
+            )
         self.skipped_[rows[is_missing]] = True
         answered = rows[~is_missing]
         new = self._answers.without_label(answered)

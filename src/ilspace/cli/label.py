@@ -257,8 +257,11 @@ def _export(job: LabellingJob, path: Path, *, force: bool) -> None:
 def _check_output(path: Path, job: LabellingJob, *, force: bool) -> None:
     if path.is_dir():
         raise _refused(f"The output {path} must be a file, but is a folder: name another.")
-    if path.exists() and any(path.samefile(each) for each in job.paths):
-        raise _refused(f"The output {path} must not be a table itself: name another.")
+    kept = [each for each in (*job.paths, job.labels_path) if each.exists()]
+    if path.exists() and any(path.samefile(each) for each in kept):
+        raise _refused(
+            f"The output {path} must not be a table itself, nor its labels: name another."
+        )
     if path.exists() and not force:
         raise _refused(f"The output {path} must not exist, but does: name another, or add --force.")
     if not path.absolute().parent.is_dir():

@@ -187,5 +187,5 @@ def _work(there: Any, job: LabellingJob, strategy: str) -> None:
 def _learned(learner: Learner, task: Task) -> Snapshot | str:
     try:
         return learner.learn(task)
-    except ValueError as error:
+    except (ValueError, TypeError, RuntimeError, MemoryError) as error:
         return f"The model cannot be fitted yet: {' '.join(str(error).split())}"

@@ -41,8 +41,11 @@ def choose_batch(job: LabellingJob, n: int, *, strategy: str = "auto") -> pd.Dat
         and the row itself; best first, fewer than n if no more are left.
     """
     learner = Learner(job, strategy)
-    with as_table_errors():
-        found = learner.learn(Task.of(job.open_labels().answers), n_ahead=n)
+    try:
+        with as_table_errors():
+            found = learner.learn(Task.of(job.open_labels().answers), n_ahead=n)
+    except TypeError as error:  # a strategy that this model cannot serve
+        raise TableError(f"{error}") from None
     rows = found.queue[:n]
     table = job.tables.target.iloc[rows].reset_index(drop=True)
     front = pd.DataFrame(

@@ -70,10 +70,11 @@ class LabellingJob:
 
     @property
     def keys(self) -> tuple[str, ...]:
-        """Keys of the first ten classes; classes that are digits have their own."""
-        if all(len(each) == 1 and each in _DIGITS for each in self.classes):
-            return self.classes
-        return tuple(_DIGITS[: len(self.classes)])
+        """Key of each class, empty from the eleventh on; classes that are digits have their own."""
+        free = iter([each for each in _DIGITS if each not in self.classes])
+        return tuple(
+            each if len(each) == 1 and each in _DIGITS else next(free, "") for each in self.classes
+        )
 
     def estimator(self) -> TableClassifier:
         """Make what learns, not yet fitted."""

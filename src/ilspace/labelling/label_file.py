@@ -144,7 +144,6 @@ class LabelFile:
         while part := os.read(handle, 1 << 20):
             parts.append(part)
         whole, newline, _ = b"".join(parts).rpartition(b"\n")
-        self._read_up_to += len(whole) + len(newline)
         changed = False
         for line in whole.split(b"\n"):
             try:
@@ -159,6 +158,7 @@ class LabelFile:
             event = Event.from_dict(content)
             if event is not None:
                 changed |= self.answers.add(event)
+        self._read_up_to += len(whole) + len(newline)  # what was refused is refused again
         return changed
 
     def _check(self, found: dict[str, Any]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -127,7 +128,7 @@ def shown_row(table: pd.DataFrame, index: int, layout: Layout) -> dict[str, Any]
         For JSON: ``row`` (from 1), ``ids``, ``texts`` and ``columns`` as pairs of name and value,
         the names of columns with ``pictures``, and how many columns are ``hidden``.
     """
-    row = table.iloc[index]
+    row = table.iloc[[index]].astype(object).iloc[0]  # whole numbers stay whole
 
     def pairs(names: Sequence[str]) -> list[list[str]]:
         return [[name, in_words(row[name])] for name in names]
@@ -186,6 +187,10 @@ def picture_of(folder: Path, entry: str) -> tuple[bytes, str] | None:
         return None
     try:
         root = folder.resolve(strict=True)
+        # before anything is opened: a path to another machine would be asked for there
+        inside = Path(os.path.normpath(root / entry))
+        if not any(inside.is_relative_to(each) for each in (root, folder.absolute())):
+            return None
         path = (root / entry).resolve(strict=True)
         if not path.is_relative_to(root) or not path.is_file():
             return None

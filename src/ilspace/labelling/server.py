@@ -166,7 +166,10 @@ class _View:
                 return {"error": sentence}, 507
             return self.session.state(window) | said, status
 
-        return JSONResponse(*await run_in_threadpool(work))
+        try:
+            return JSONResponse(*await run_in_threadpool(work))
+        except (TableError, OSError) as error:  # the file of labels was replaced, or is gone
+            return _refused(507, str(error))
 
 
 async def _said(request: Request) -> dict[str, Any] | None:

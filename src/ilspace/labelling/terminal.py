@@ -18,7 +18,7 @@ WINDOW = "terminal"
 """What this window is called in the file of labels."""
 
 _MOST_COLUMNS = 40
-_KEYS = "s skip · n not one of these · u undo · Enter the guess · q quit"
+_COMMANDS = {"s": "skip", "n": "not one of these", "u": "undo", "q": "quit"}
 
 
 def label_in_terminal(session: Session, *, read: Callable[[], str], console: Console) -> None:
@@ -41,8 +41,8 @@ def label_in_terminal(session: Session, *, read: Callable[[], str], console: Con
             return
         _show(console, session, state)
         while True:
-            key = read().strip()
-            if key == "q":
+            key = read()
+            if key == _commands(session)["q"]:
                 return
             said = _act(session, row, key)
             if said is None:
@@ -53,14 +53,15 @@ def label_in_terminal(session: Session, *, read: Callable[[], str], console: Con
 def _act(session: Session, row: dict[str, Any], key: str) -> str | None:
     """Do what a key says; None if that went well, else a sentence."""
     label, kind, classes = None, Kind.LABEL, session.job.classes
-    if key == "u":
+    commands = _commands(session)
+    if key == commands["u"]:
         try:
             undone = session.undo(WINDOW, event=new_id())
         except LabelWriteError as error:
             return _not_saved(session, error)
         return None if undone is not None else "There is nothing to undo."
-    if key in ("s", "n"):
-        kind = Kind.SKIP if key == "s" else Kind.OTHER
+    if key in (commands["s"], commands["n"]):
+        kind = Kind.SKIP if key == commands["s"] else Kind.OTHER
     elif key == "" and row["guess"] is not None:
         label = row["guess"]
     elif key in _keys(session):
@@ -68,7 +69,7 @@ def _act(session: Session, row: dict[str, Any], key: str) -> str | None:
     elif key in classes:
         label = key
     else:
-        return f"Type a key of a class, or its name, or: {_KEYS}."
+        return f"Type a key of a class, or its name, or: {_help(session)}."
     try:
         session.answer(WINDOW, event=new_id(), kind=kind, row=row["row"], label=label)
     except AnswerError as error:
@@ -82,9 +83,27 @@ def _act(session: Session, row: dict[str, Any], key: str) -> str | None:
 def _keys(session: Session) -> list[str]:
     """What is typed for each class: its key, and from ten classes on a number."""
     job = session.job
-    if len(job.classes) < 10 or job.keys == job.classes:
+    if all(job.keys):
         return list(job.keys)
+    if any(each.isdigit() for each in job.classes):  # a number would be taken for a name
+        return list(job.classes)
     return [str(number + 1) for number in range(len(job.classes))]
+
+
+def _commands(session: Session) -> dict[str, str]:
+    """What is typed for each command: a letter, in upper case where a class is called so."""
+    names = {*session.job.classes, *_keys(session)}
+    return {each: each.upper() if names & set(_COMMANDS) else each for each in _COMMANDS}
+
+
+def _help(session: Session) -> str:
+    found = [f"{_commands(session)[each]} {what}" for each, what in _COMMANDS.items()]
+    return " · ".join(["Enter the guess", *found])
+
+
+def _plain(text: str) -> str:
+    """Text of a file without control characters, which a terminal would obey."""
+    return "".join(each if each.isprintable() or each in "\n\t" else "\ufffd" for each in text)
 
 
 def _not_saved(session: Session, error: LabelWriteError) -> str:
@@ -94,14 +113,14 @@ def _not_saved(session: Session, error: LabelWriteError) -> str:
 def _show(console: Console, session: Session, state: dict[str, Any]) -> None:
     row, progress, model = state["row"], state["progress"], state["model"]
     console.rule()
-    name = ", ".join(f"{key} {value}" for key, value in row["ids"])
+    name = _plain(", ".join(f"{key} {value}" for key, value in row["ids"]))
     console.print(Text(f"Row {row['row']} of {progress['rows']}  {name}", style="bold"))
     for key, value in (*row["pictures"], *row["texts"]):
-        console.print(Text(f"{key}: {value}"))
+        console.print(Text(_plain(f"{key}: {value}")))
     table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
     shown = row["columns"][:_MOST_COLUMNS]
     for first in range(0, len(shown), 2):
-        table.add_row(*(Text(each) for pair in shown[first : first + 2] for each in pair))
+        table.add_row(*(Text(_plain(each)) for pair in shown[first : first + 2] for each in pair))
     console.print(table)
     hidden = len(row["columns"]) - len(shown) + row["hidden"]
     if hidden:
@@ -111,9 +130,9 @@ def _show(console: Console, session: Session, state: dict[str, Any]) -> None:
     for code, (each, share) in enumerate(zip(session.job.classes, shares, strict=True)):
         likely = f" {share:.0%}" if share is not None else ""
         style = "bold" if each == row["guess"] else ""
-        options.append(f"{_keys(session)[code]}: {each}{likely}   ", style=style)
+        options.append(_plain(f"{_keys(session)[code]}: {each}{likely}   "), style=style)
     console.print(options)
-    console.print(Text(_KEYS, style="dim"))
+    console.print(Text(_help(session), style="dim"))
     known = f"{progress['labelled']} labelled, {progress['left']} left"
     if model.get("accuracy"):
         found = model["accuracy"]
@@ -137,18 +156,22 @@ def key_reader(session: Session) -> Callable[[], str]:
     callable
         Returns the answer; ``"q"`` at the end of the input.
     """
+    end = _commands(session)["q"]
 
     def read_line() -> str:
         sys.stderr.write("> ")
         sys.stderr.flush()
         line = sys.stdin.readline()
-        return line.strip() if line else "q"
+        return line.strip() if line else end
 
     def read_key() -> str:
         import click
 
-        key = click.getchar()
-        return "" if key in ("\r", "\n") else "q" if key in ("\x04", "\x1b") else key
+        try:
+            key = click.getchar()
+        except EOFError:
+            return end
+        return "" if key in ("\r", "\n") else end if key in ("\x04", "\x1b") else key
 
     one_key = all(len(each) == 1 for each in _keys(session))
     return read_key if one_key and sys.stdin.isatty() else read_line

@@ -13,6 +13,7 @@ sessionStorage.setItem("window", windowName);
 let job = null; // classes and names
 let state = null; // what the server said last
 let busy = false; // an answer is on its way
+let turn = 0; // how many were
 let unsent = null; // an answer that was not taken: the same key sends it again, under the same name
 let points = null; // of the map
 let drawn = ""; // which map that is
@@ -54,6 +55,7 @@ const say = (sentence) => { byId("status").textContent = sentence; };
 async function send(path, content, done) {
   if (busy || !state) return;
   busy = true;
+  turn += 1;
   document.body.classList.add("busy");
   const asked = JSON.stringify([path, content]);
   if (unsent?.asked !== asked) unsent = { asked, event: name() };
@@ -98,6 +100,11 @@ const undo = () => { if (state?.progress.can_undo) send("undo", {}, "Undone."); 
 function show(next, said) {
   const before = state?.row?.row;
   const changed = next.row?.row !== before;
+  if (!changed && next.row && state.row.guess !== null) {
+    // what Enter confirms stays what was read, though a new model may guess otherwise
+    const { guess, probability, probabilities } = state.row;
+    Object.assign(next.row, { guess, probability, probabilities });
+  }
   state = next;
   if (next.row) {
     if (changed) showRow(next.row, next.progress.rows);
@@ -179,8 +186,9 @@ async function poll() {
   if (!busy) {
     try {
       const before = state?.row?.row;
+      const mine = turn;
       const next = await ask(`state?${new URLSearchParams({ window: windowName })}`);
-      if (!busy) {
+      if (!busy && mine === turn) { // else it tells of a time before the last answer
         const moved = before !== undefined && next.row?.row !== before;
         const sentence = moved ? `Row ${before} has an answer by now, from another window.` : "";
         if (moved || byId("alert").dataset.lost) alertUser(sentence);

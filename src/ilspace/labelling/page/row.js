@@ -59,7 +59,7 @@ export function makeClasses(classes, keys, choose) {
       button.dataset.code = code;
       button.title = name;
       const key = make("kbd", keys[code] ?? "");
-      key.hidden = keys[code] === undefined;
+      key.hidden = !keys[code];
       button.append(key, symbol(code), make("span", name, "name"), make("span", "", "share"));
       button.addEventListener("click", (event) => {
         if (event.detail) button.blur(); // by pointer: Enter is the guess again
