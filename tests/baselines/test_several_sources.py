@@ -77,3 +77,17 @@ def test_methods_of_one_source_name_the_remedy():
     message = "CORAL learns from one source, but X is a list of 3.*PooledSources.*SourceVote"
     with pytest.raises(ValueError, match=message):
         CORAL().fit(ROWS, LABELS, XT)
+
+
+def test_who_has_never_seen_a_class_does_not_vote_on_it():
+    rng = np.random.default_rng(0)
+    y = np.repeat([0, 1, 2], 20)
+    X, Xt = (
+        rng.normal(size=(60, 2)) + 8 * np.eye(3)[y][:, :2] - 8 * (y == 2)[:, None] for _ in "ab"
+    )
+    known = np.full(60, -1)
+    known[[0, 20, 40]] = [0, 1, 2]
+    for yt in (None, known):
+        vote = SourceVote(NEAREST.set_params(n_components=2))
+        vote.fit([X, X[y < 2]], [y, y[y < 2]], Xt, yt)
+        assert vote.score(Xt, y) > 0.9

@@ -1,5 +1,6 @@
 """Two runs on one store share its cells, and workers end with the run that started them."""
 
+import importlib
 import os
 import signal
 import subprocess
@@ -108,6 +109,18 @@ def test_a_cell_that_was_finished_in_the_meantime_is_not_run(tmp_path, monkeypat
     for cell in cells[:2]:
         other.append({"cell": cell.as_dict(), "accuracy": 1.0})
     assert runner.run_cells(cells, store, jobs=1) == 1
+
+
+def test_without_locks_every_cell_is_taken(tmp_path, monkeypatch):
+    module = importlib.import_module("ilspace.benchmark.claims")
+
+    def without(*_):
+        raise OSError(38, "not implemented")
+
+    monkeypatch.setattr(module.fcntl, "lockf", without)
+    with claims(tmp_path / "store.jsonl") as own:
+        assert own.take("a")
+        own.release("a")
 
 
 def test_claims_are_of_a_process(tmp_path):

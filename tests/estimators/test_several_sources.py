@@ -331,3 +331,10 @@ def test_what_is_refused_after_fit():
         ILSClassifier(3, objective=objective).fit(ROWS, LABELS, XT)
     with pytest.raises(ValueError, match="partial_fit learns from one source"):
         ILSTransformer(3).partial_fit(ROWS, LABELS, XT)
+
+
+def test_a_source_without_rows_of_classes_with_a_share_is_named():
+    with pytest.raises(ValueError, match="Every source must have two rows or more of classes with"):
+        ILSClassifier(3, class_prior={0: 0.5, 1: 0.5, 2: 0.0}).fit(
+            [X1, X2[Y2 == 2]], [Y1, Y2[Y2 == 2]], XT
+        )

@@ -508,8 +508,8 @@ MUTANTS = (
         "rivals-do-not-count",
         "committee and verdict",
         "tables/verdict.py",
-        "probability >= CERTAINTY and min(ahead.values()) >= 0.5",
-        "probability >= CERTAINTY",
+        "probability >= CERTAINTY and min(ahead.values()) >= 0.5 and",
+        "probability >= CERTAINTY and",
         ("tests/tables/test_verdict.py::test_a_rival_that_is_clearly_better_forbids_to_recommend",),
     ),
     Mutant(

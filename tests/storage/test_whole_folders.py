@@ -202,3 +202,60 @@ def test_drafts_of_the_living_and_the_young_stay(tmp_path):
     os.utime(young, (past, past))
     drafts.collect_drafts(tmp_path / "out")
     assert not young.exists()
+
+
+def test_what_came_meanwhile_stays(tmp_path, monkeypatch):
+    make(tmp_path / "out", OLD)
+    change = whole_folders.exchange
+
+    def late(one, other):
+        (other / "late.txt").write_text("mine")
+        return change(one, other)
+
+    monkeypatch.setattr(whole_folders, "exchange", late)
+    with whole_folder(tmp_path / "out", replace=True) as draft:
+        (draft / "a").write_text("new")
+    assert (tmp_path / "out" / "late.txt").read_text() == "mine"
+    assert (tmp_path / "out" / "a").read_text() == "new"
+    assert [each.name for each in tmp_path.iterdir()] == ["out"]
+
+
+def test_a_folder_with_a_mount_inside_is_not_exchanged(tmp_path, monkeypatch):
+    make(tmp_path / "out", OLD)
+    point = str(tmp_path / "out" / "sub").replace("-", r"\055")
+    line = f"36 35 98:0 / {point} rw - ext3 /dev/x rw\n"
+    real = whole_folders.Path.read_bytes
+    monkeypatch.setattr(
+        whole_folders.Path,
+        "read_bytes",
+        lambda self: line.encode() if str(self) == "/proc/self/mountinfo" else real(self),
+    )
+    monkeypatch.setattr(whole_folders, "exchange", lambda *_: pytest.fail("it was exchanged"))
+    with whole_folder(tmp_path / "out", replace=True) as draft:
+        (draft / "a").write_text("new")
+    assert (tmp_path / "out" / "a").read_text() == "new"
+    assert (tmp_path / "out" / "sub" / "deep").read_text() == "mine"
+
+
+def test_files_that_cannot_be_put_back_are_kept(tmp_path, monkeypatch):
+    make(tmp_path / "out", {"a": "old", "b": "old"})
+    monkeypatch.setattr(whole_folders, "exchange", lambda *_: False)
+    real, calls = os.replace, []
+
+    def failing(*names):
+        calls.append(names)
+        if len(calls) in (4, 5):  # the last file to come, and the first to go back
+            raise OSError(5, "input/output error")
+        return real(*names)
+
+    monkeypatch.setattr(os, "replace", failing)
+
+    def write():
+        with whole_folder(tmp_path / "out", replace=True) as draft:
+            make(draft, {"a": "new", "b": "new"})
+
+    with pytest.raises(OSError, match="input/output"):
+        write()
+    places = [tmp_path / "out", *tmp_path.glob(".out-*/replaced")]
+    kept = {each.name: each.read_text() for place in places for each in place.iterdir()}
+    assert kept == {"a": "old", "b": "old"}

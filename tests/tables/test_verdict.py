@@ -290,3 +290,30 @@ def test_large_tables_are_thinned_and_keep_every_class(monkeypatch):
     tables = LabelledTables(X, y, XT, labelled(30).yt)
     found = TableClassifier("linear").fit(*tables).hold_out(*tables)
     assert len(found.codes) == np.sum(known[others] == 0)
+
+
+def test_a_class_without_a_share_is_nobodys_answer():
+    tables = labelled(36)
+    is_two = TABLES.truth != "élan"
+    yt = np.where(is_two, TABLES.truth, np.array(None))
+    shares = {"ant": 0.5, "bee": 0.5, "élan": 0.0}
+    model = TableClassifier("linear", class_prior=shares).fit(X, Y, XT, yt)
+    found = model.hold_out(X, Y, XT, yt)
+    for codes in found.rivals.values():
+        assert set(codes.tolist()) <= {0, 1}
+    with pytest.raises(ValueError, match="A class of share 0 has no rows in the target"):
+        TableClassifier("linear", class_prior=shares).fit(*tables)
+
+
+def test_no_direction_against_the_scores():
+    # right on many rows of a rare class, wrong on a few of a frequent one
+    codes = np.repeat([0, 1], 20)
+    adapted = np.where(np.arange(40) < 4, 1, codes)
+    plain = np.where(np.arange(40) >= 28, 0, codes)
+    weights = np.repeat([0.9 / 20, 0.1 / 20], 20)
+    held = HeldOut(codes, np.arange(40) % 3, np.eye(2)[adapted][None], {UNADAPTED: plain}, weights)
+    found = verdict._by_labels(replace_prediction(held, adapted), ["ils"], {}, 99)
+    assert found.probability is not None
+    assert found.probability >= CERTAINTY
+    assert found.scores[ADAPTED] < found.scores[UNADAPTED]
+    assert found.word == Word.CANNOT_TELL

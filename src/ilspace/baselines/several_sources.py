@@ -47,7 +47,10 @@ class _OfSeveralSources(Baseline):
 
     def _fitted(self, source: Domain, target: Domain | None) -> Any:
         """The method, fitted to one source and the target; its classes are codes."""
-        given = () if target is None else (target.X, target.codes)
+        given = ()
+        if target is not None:  # labels of classes that this source lacks are for the others
+            known = np.where(np.isin(target.codes, source.codes), target.codes, -1)
+            given = (target.X, known)
         return self._method().fit(source.X, source.codes, *given)
 
     def _check_rows(self, *given, **options):
@@ -186,8 +189,12 @@ class SourceVote(_OfSeveralSources):
 
     def _vote(self, X: Any) -> np.ndarray:
         """Weighted votes for the classes of target rows."""
-        pairs = zip(self.estimators_, self.source_weights_, strict=True)
-        return np.sum([w * _votes(model, X, len(self.classes_)) for model, w in pairs], axis=0)
+        votes, knowing = np.zeros((X.shape[0], len(self.classes_))), np.zeros(len(self.classes_))
+        for model, weight in zip(self.estimators_, self.source_weights_, strict=True):
+            votes += weight * _votes(model, X, len(self.classes_))
+            knowing[model.classes_] += weight
+        # who has never seen a class says nothing of it
+        return votes / np.where(knowing > 0, knowing, 1.0)
 
 
 def _votes(model: Any, X: Any, n_classes: int) -> np.ndarray:

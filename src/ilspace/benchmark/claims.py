@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 try:
@@ -60,7 +60,8 @@ class Claims:
             Its unique key.
         """
         if fcntl is not None:
-            fcntl.lockf(self._handle, fcntl.LOCK_UN, 1, _place(key))
+            with suppress(OSError):  # a file system without locks
+                fcntl.lockf(self._handle, fcntl.LOCK_UN, 1, _place(key))
 
 
 def _place(key: str) -> int:

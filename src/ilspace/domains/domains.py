@@ -422,6 +422,12 @@ class Domains:
         """
         kept, left = self.among(shares), shares[shares > 0]
         check_several_classes(kept.source_shares)
+        for number, each in zip(kept.numbers, kept.sources, strict=True):
+            if len(kept.sources) > 1 and each.n_rows < 2:
+                raise ValueError(
+                    "Every source must have two rows or more of classes with a share, but source "
+                    f"{number:g} has {each.n_rows}: leave it out, or give its classes a share."
+                )
         sources = tuple(each.with_class_shares(left) for each in kept.sources)
         return replace(kept, sources=sources, class_prior=left)
 

@@ -154,6 +154,8 @@ def _in_memory(domains: Domains, rng: np.random.Generator) -> Domains:
         return domains
     n_most = TRAINING_ROWS // (2 * len(domains.sources))
     sources = tuple(Domain(*each.sample(n_most, rng)) for each in domains.sources)
+    if (prior := domains.class_prior) is not None:
+        sources = tuple(each.with_class_shares(prior) for each in sources)
     target: Any = domains.target
     return Domains(
         sources,

@@ -43,6 +43,10 @@ def draft_of(path: Path) -> Path:
     return path.with_name(f"{_prefix(path)}{secrets.token_hex(8)}")
 
 
+REPLACED = "replaced"
+"""Folder of a draft with earlier files of the names of new ones, until these are in place."""
+
+
 def _prefix(path: Path) -> str:
     return f".{path.name[:20]}-"
 
@@ -84,7 +88,26 @@ def collect_drafts(path: Path, folder: Path | None = None) -> None:
                 _collect((folder or path.parent) / name)
 
 
+def holds_replaced(draft: Path) -> bool:
+    """Tell whether a draft holds earlier files that new ones were to replace.
+
+    Parameters
+    ----------
+    draft : Path
+        A folder.
+
+    Returns
+    -------
+    bool
+        Then it must not be removed.
+    """
+    kept = draft / REPLACED
+    return kept.is_dir() and any(kept.iterdir())
+
+
 def _collect(draft: Path) -> None:
+    if holds_replaced(draft):
+        return
     if fcntl is None or time.time() - draft.lstat().st_mtime < _SECONDS:
         return
     descriptor = os.open(draft, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW)

@@ -5,13 +5,14 @@ from __future__ import annotations
 import ctypes
 import errno
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ilspace.storage.drafts import collect_drafts, draft_of, locked
+from ilspace.storage.drafts import REPLACED, collect_drafts, draft_of, holds_replaced, locked
 
 
 @contextmanager
@@ -79,7 +80,19 @@ def _may_be_exchanged(place: Path) -> bool:
         place not in (here, *here.parents)
         and not place.is_mount()
         and os.access(place.parent, os.W_OK)
+        and not _has_mounts(place)
     )
+
+
+def _has_mounts(place: Path) -> bool:
+    """Tell whether something is mounted inside: it would be emptied with the old folder."""
+    try:
+        lines = Path("/proc/self/mountinfo").read_bytes().splitlines()
+    except OSError:
+        return any(each.is_mount() for each in place.iterdir())
+    named = (line.split()[4] for line in lines)
+    points = [re.sub(rb"\\([0-7]{3})", lambda code: bytes([int(code[1], 8)]), n) for n in named]
+    return any(each.startswith(os.fsencode(place) + b"/") for each in points)
 
 
 def _move(draft: Path, place: Path, *, is_inside: bool, replace: bool) -> None:
@@ -101,6 +114,7 @@ def _move(draft: Path, place: Path, *, is_inside: bool, replace: bool) -> None:
             return
         _link_others(place, draft)
         if exchange(draft, place):
+            _save_late_ones(draft, place)
             return
     _move_files(draft, place, names)
 
@@ -119,6 +133,13 @@ def _link_others(place: Path, draft: Path) -> None:
             shutil.copytree(each, new, symlinks=True, copy_function=_link)
         else:
             _link(each, new)
+
+
+def _save_late_ones(old: Path, place: Path) -> None:
+    """Move what came into a folder while another took its place."""
+    for each in old.iterdir():
+        if not os.path.lexists(place / each.name):
+            os.rename(each, place / each.name)
 
 
 def _link(old: str | Path, new: str | Path) -> None:
@@ -153,7 +174,7 @@ def exchange(one: Path, other: Path) -> bool:
 
 def _move_files(draft: Path, folder: Path, names: list[str]) -> None:
     """Move files to where others of their names may be: all, or the others stay."""
-    kept = draft / "replaced"
+    kept = draft / REPLACED
     kept.mkdir()
     try:
         for name in names:
@@ -162,15 +183,21 @@ def _move_files(draft: Path, folder: Path, names: list[str]) -> None:
             os.replace(draft / name, folder / name)
     except BaseException:
         for name in names:
-            if not (draft / name).exists():
-                (folder / name).unlink(missing_ok=True)
-            if (kept / name).exists():
-                os.replace(kept / name, folder / name)
+            with suppress(
+                OSError
+            ):  # one that stays where it is must not keep others from returning
+                if not (draft / name).exists():
+                    (folder / name).unlink(missing_ok=True)
+                if (kept / name).exists():
+                    os.replace(kept / name, folder / name)
         raise
+    shutil.rmtree(kept)
 
 
 def _remove(draft: Path, *folders: Path) -> None:
     """Leave nothing of what was made."""
+    if holds_replaced(draft):  # the only copies of earlier files that could not be put back
+        return
     with suppress(OSError):  # it may have become the folder of results
         shutil.rmtree(draft)
     with suppress(OSError):

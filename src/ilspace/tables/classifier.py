@@ -18,7 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 from ilspace import baselines
 from ilspace.backend import as_generator
 from ilspace.domains import check_class_prior, check_domain
-from ilspace.domains.class_prior import class_factors
+from ilspace.domains.class_prior import class_factors, refuse_labels_of_no_share
 from ilspace.domains.labels import encode_source, encode_target, natural_labels
 from ilspace.estimators import ILSClassifier
 from ilspace.estimators.persistence import Fitted, loadable, save_estimator, training_record
@@ -385,6 +385,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             prior = np.bincount(codes) / len(codes)
         else:
             prior = check_class_prior(prior, classes)
+        counts = np.bincount(known[known >= 0], minlength=len(classes))
+        refuse_labels_of_no_share(counts, prior, classes)
         own_encoder, _ = encoding.fit_encoder(
             X,
             self.plan_.source,
@@ -456,7 +458,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             said.append((np.flatnonzero(own), say(learned.members, learned.prior, views)))
             if self.plan_.are_shared:
                 rule = LogisticRule().fit(learned.views.source["source"], classes[codes])
-                _note(rivals, UNADAPTED, own, rule.predict_proba(views["source"]))
+                found = with_shares(rule.predict_proba(views["source"]), learned.prior)
+                _note(rivals, UNADAPTED, own, found)
             if (given >= 0).any():
                 rule = TargetLogisticRule().fit(
                     learned.views.source["own"],
@@ -464,7 +467,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
                     learned.views.target["own"],
                     np.where(given >= 0, classes[given], np.array(None)),
                 )
-                _note(rivals, TARGET_ALONE, own, rule.predict_proba(views["own"]))
+                found = with_shares(rule.predict_proba(views["own"]), learned.prior)
+                _note(rivals, TARGET_ALONE, own, found)
         counts = np.bincount(truth, minlength=len(classes))
         random = counted_class_prior(counts, all_known=bool((known >= 0).all())) is not None
         weights = weights_of_rows(truth, self.class_prior_, random=random)
@@ -506,7 +510,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             names = [name for name in MEMBERS if self.plan_.are_shared or name == "ils"]
         elif method in METHODS:
             names = [method]
-            if not self.plan_.are_shared and method not in ("ils", "linear-target"):
+            if not self.plan_.are_shared and method != "ils":
                 raise TableError(
                     f"The method {method} needs tables that share their columns, and these do "
                     "not: use ils."

@@ -193,9 +193,11 @@ def _by_labels(
         measured += f", and of all that does not adapt {rival} is the best ({scores[rival]:.0%})"
     measured += f"; the adapted are the better ones with a probability of {probability:.0%}."
     common = ("target labels", n, scores, expected, probability)
-    if probability >= CERTAINTY and min(ahead.values()) >= 0.5:
+    # rows of a class that is frequent count for more in the scores: both must say the same
+    gain = scores[ADAPTED] - scores[main]
+    if probability >= CERTAINTY and min(ahead.values()) >= 0.5 and gain >= 0:
         return Verdict(Word.ADAPTED, "Use the adapted labels.", measured, *common, None)
-    if probability <= 1 - CERTAINTY and UNADAPTED in right:
+    if probability <= 1 - CERTAINTY and UNADAPTED in right and gain <= 0:
         return Verdict(Word.UNADAPTED, "Use the unadapted ones.", measured, *common, None)
     hardest = min(rivals, key=lambda name: ahead[name])
     gained, lost = _discordant(right[ADAPTED], right[hardest])
