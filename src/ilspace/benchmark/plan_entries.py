@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -95,6 +95,52 @@ def check_entries(what: str, raw: Mapping[str, Any], rules: Mapping[str, Rule]) 
                 f"The entry {name} of {what} must be {rules[name].words}, but is "
                 f"{met if len(met) <= 80 else f'{met[:80]}…'}: correct it."
             )
+
+
+def chosen(plan: str, what: str, names: Sequence[str], known: Mapping[str, Any]) -> list[Any]:
+    """Entries of a plan by name, or all of them.
+
+    Parameters
+    ----------
+    plan, what : str
+        Name of the plan, and what the entries are, for the error.
+    names : sequence of str
+        Which entries, case-insensitive; none means all.
+    known : mapping of str to object
+        All entries.
+
+    Returns
+    -------
+    list
+        In the order of the names.
+    """
+    lower = {name.lower(): name for name in known}
+    for name in names:
+        if name.lower() not in lower:
+            raise PlanError(f"{plan} has no {what} {name!r}; it has {', '.join(known)}.")
+    return [known[lower[name.lower()]] for name in names] or list(known.values())
+
+
+def first_trials(plan: str, asked: int | None, n_trials: int) -> int:
+    """Number of trials of a subset of a plan.
+
+    Parameters
+    ----------
+    plan : str
+        Its name, for the error.
+    asked : int or None
+        How many are asked for; None for all.
+    n_trials : int
+        How many the plan has.
+
+    Returns
+    -------
+    int
+        At least 1, at most `n_trials`.
+    """
+    if asked is not None and not 1 <= asked <= n_trials:
+        raise PlanError(f"{plan} has 1 to {n_trials} trials, but {asked} are asked.")
+    return n_trials if asked is None else asked
 
 
 def read_plan_file(path: Path) -> str:

@@ -21,6 +21,8 @@ from ilspace.benchmark.plan_entries import (
     TRIALS,
     PlanError,
     check_entries,
+    chosen,
+    first_trials,
     parse_toml,
     read_plan_file,
 )
@@ -351,27 +353,16 @@ class Plan:
         Plan
             The subset.
         """
-        by_name = {method.name.lower(): method for method in self.methods}
-        by_letters = {self.column(*each).upper(): each for each in self.transfers}
-        methods = [each.lower() for each in methods]
-        transfers = [each.upper() for each in transfers]
-        for what, given, known, names in (
-            ("method", methods, by_name, [method.name for method in self.methods]),
-            ("transfer", transfers, by_letters, by_letters),
-            ("preprocessing", blocks, self.preprocessing, self.preprocessing),
-        ):
-            if unknown := sorted(set(given) - set(known)):
-                raise PlanError(
-                    f"{self.name} has no {what} {unknown[0]!r}; it has {', '.join(names)}."
-                )
-        if trials is not None and not 1 <= trials <= self.trials:
-            raise PlanError(f"{self.name} has 1 to {self.trials} trials, but {trials} are asked.")
+        rows = chosen(self.name, "method", methods, {each.name: each for each in self.methods})
+        columns = {self.column(*each): each for each in self.transfers}
+        pairs = chosen(self.name, "transfer", transfers, columns)
+        kept = chosen(self.name, "preprocessing", blocks, {each: each for each in self.blocks})
         return replace(
             self,
-            trials=self.trials if trials is None else trials,
-            methods=tuple(by_name[each] for each in methods) or self.methods,
-            transfers=tuple(by_letters[each] for each in transfers) or self.transfers,
-            preprocessing=tuple(blocks) or self.preprocessing,
+            trials=first_trials(self.name, trials, self.trials),
+            methods=tuple(rows),
+            transfers=tuple(pairs),
+            preprocessing=tuple(kept),
         )
 
 

@@ -24,7 +24,7 @@ LEAST_AGREEMENT = 0.5
 """Share of the rows of a class, by any member, that all of them must give to it.
 
 This bound, the one before and the default of the least probability were chosen on random three
-quarters of the rows of the field pairs, with and without rare classes: 12 % of the rows were
+quarters of the rows of the field pairs, with and without rare classes: about 12 % of the rows were
 trusted there, and 93 and 97 % of these were right."""
 
 

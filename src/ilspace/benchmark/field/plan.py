@@ -16,6 +16,8 @@ from ilspace.benchmark.plan_entries import (
     STRING,
     TRIALS,
     check_entries,
+    chosen,
+    first_trials,
 )
 from ilspace.benchmark.plans import Method, PlanError, cell_key
 
@@ -300,12 +302,12 @@ class FieldPlan:
         FieldPlan
             The subset.
         """
-        if trials is not None and not 1 <= trials <= self.trials:
-            raise PlanError(f"{self.name} has 1 to {self.trials} trials, but {trials} are asked.")
-        rows = self._chosen("method", methods, {each.name: each for each in self.methods})
-        settings = self._chosen("setting", blocks, {each.name: each for each in self.settings})
+        rows = chosen(self.name, "method", methods, {each.name: each for each in self.methods})
+        settings = chosen(self.name, "setting", blocks, {each.name: each for each in self.settings})
         known = {pair: (pair,) for pair in self.pairs} | dict(self.groups)
-        pairs = {pair for each in self._chosen("pair or group", transfers, known) for pair in each}
+        pairs = {
+            pair for each in chosen(self.name, "pair or group", transfers, known) for pair in each
+        }
         groups = {
             name: kept
             for name, members in self.groups.items()
@@ -313,20 +315,12 @@ class FieldPlan:
         }
         return replace(
             self,
-            trials=self.trials if trials is None else trials,
+            trials=first_trials(self.name, trials, self.trials),
             methods=tuple(rows),
             settings=tuple(settings),
             groups=groups,
             reference=self.reference if self.reference in {each.name for each in rows} else "",
         )
-
-    def _chosen(self, what: str, names: Sequence[str], known: Mapping[str, Any]) -> list[Any]:
-        """Entries of these names, or all."""
-        lower = {name.lower(): name for name in known}
-        for name in names:
-            if name.lower() not in lower:
-                raise PlanError(f"{self.name} has no {what} {name!r}; it has {', '.join(known)}.")
-        return [known[lower[name.lower()]] for name in names] or list(known.values())
 
 
 _ENTRIES = {"kind", "title", "trials", "settings", "groups", "reference", "method"}

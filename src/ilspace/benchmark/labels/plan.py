@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any
 
+from ilspace.benchmark.plan_entries import chosen, first_trials
 from ilspace.benchmark.plans import Method, PlanError, cell_key
 
 
@@ -264,32 +265,22 @@ class LabelsPlan:
         LabelsPlan
             The subset.
         """
-        if trials is not None and not 1 <= trials <= self.trials:
-            raise PlanError(f"{self.name} has 1 to {self.trials} trials, but {trials} are asked.")
-        rows = self._chosen("method", methods, {each.name: each for each in self.methods})
-        groups = self._chosen("group", blocks, {each.name: each for each in self.groups})
+        rows = chosen(self.name, "method", methods, {each.name: each for each in self.methods})
+        groups = chosen(self.name, "group", blocks, {each.name: each for each in self.groups})
         known = {pair: {pair} for group in self.groups for pair in group.pairs}
         known |= {group.name: set(group.pairs) for group in self.groups}
-        pairs = set().union(*self._chosen("pair or group", transfers, known))
+        pairs = set().union(*chosen(self.name, "pair or group", transfers, known))
         kept = [
             replace(group, pairs=tuple(each for each in group.pairs if each in pairs))
             for group in groups
         ]
         return replace(
             self,
-            trials=self.trials if trials is None else trials,
+            trials=first_trials(self.name, trials, self.trials),
             methods=tuple(rows),
             groups=tuple(each for each in kept if each.pairs),
             reference=self.reference if self.reference in {each.name for each in rows} else "",
         )
-
-    def _chosen(self, what: str, names: Sequence[str], known: Mapping[str, Any]) -> list[Any]:
-        """Entries of these names, or all."""
-        lower = {name.lower(): name for name in known}
-        for name in names:
-            if name.lower() not in lower:
-                raise PlanError(f"{self.name} has no {what} {name!r}; it has {', '.join(known)}.")
-        return [known[lower[name.lower()]] for name in names] or list(known.values())
 
 
 _NEEDED = {"kind", "title", "trials", "batch", "budgets", "method", "group"}
