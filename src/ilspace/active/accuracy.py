@@ -88,7 +88,8 @@ def estimate_accuracy(
     is to be believed, c how much labels help beyond what confidence shows, and d how much harder
     chosen rows are than others of the same confidence; it is left out for random ones. They have
     a normal prior, whose means and spreads were set by hand from some 200 runs on draws of
-    Office+Caltech10 and of tables that no reported result is about. The posterior given the
+    Office+Caltech10 and of tables that no reported result is about, once more after two reported
+    trials had shown too low a coverage on deep features. The posterior given the
     answers is approximated by a normal distribution (Laplace), and averaged over all rows without
     a label.
 
