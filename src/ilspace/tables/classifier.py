@@ -35,7 +35,7 @@ from ilspace.storage import ModelFileError, schema
 from ilspace.tables import encoding
 from ilspace.tables.agreement import Agreement, measure_agreement
 from ilspace.tables.columns import ColumnPlan, plan_columns
-from ilspace.tables.committee import Learned, Views, say, with_shares
+from ilspace.tables.committee import Learned, Views, ask_members, with_shares
 from ilspace.tables.errors import TableError
 from ilspace.tables.held_out import (
     N_FOLDS,
@@ -345,7 +345,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             free = rng.permutation(np.flatnonzero(free))[:JUDGED_ROWS]
             judged, free = {name: rows[free] for name, rows in judged.items()}, slice(None)
         self.agreement_ = measure_agreement(
-            say(learned.members, learned.prior, judged)[:, free],
+            ask_members(learned.members, learned.prior, judged)[:, free],
             adapts,
             self.member_weights_,
             held_out=self.held_out_,
@@ -455,7 +455,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             during = f", labels held out {fold + 1} of {N_FOLDS}"
             learned = self._learn(X, classes, codes, Xt, given, during)
             views = {name: rows[hidden] for name, rows in learned.views.target.items()}
-            said.append((np.flatnonzero(own), say(learned.members, learned.prior, views)))
+            said.append((np.flatnonzero(own), ask_members(learned.members, learned.prior, views)))
             if self.plan_.are_shared:
                 rule = LogisticRule().fit(learned.views.source["source"], classes[codes])
                 found = with_shares(rule.predict_proba(views["source"]), learned.prior)
@@ -590,7 +590,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             views = self._target_views(X)
         else:
             views = {"source": self.source_encoder_.encode(X), "own": self.own_encoder_.encode(X)}
-        return say(self.members_, self.class_prior_, views, domain)
+        return ask_members(self.members_, self.class_prior_, views, domain)
 
     def _average(self, said: np.ndarray) -> np.ndarray:
         """Calibrated average of what the members say."""
@@ -678,7 +678,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         entries = self.target_encoder_.read(X)
         views = self._scaled(entries)
-        said = say(self.members_, self.class_prior_, views)
+        said = ask_members(self.members_, self.class_prior_, views)
         found, plain = self._average(said), self._plain(views)
         adapted = found.argmax(axis=1)
         unadapted, codes = None, adapted
@@ -806,7 +806,9 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         for domain, encoder in (("source", source), ("target", target)):
             rows = np.outer([0.0, 1.0, -1.0], np.ones(len(encoder.names)))
             with np.errstate(all="ignore"):
-                said = say(self.members_, self.class_prior_, {"source": rows, "own": rows}, domain)
+                said = ask_members(
+                    self.members_, self.class_prior_, {"source": rows, "own": rows}, domain
+                )
             if said.shape[2] != len(self.classes_) or not np.isfinite(said).all():
                 raise ModelFileError("its members do not tell probabilities of its classes")
 

@@ -50,7 +50,7 @@ class Learned(NamedTuple):
     views: Views
 
 
-def say(
+def ask_members(
     members: tuple[Asked, ...],
     prior: np.ndarray,
     views: dict[str, np.ndarray],
