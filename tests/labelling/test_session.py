@@ -156,6 +156,32 @@ def test_undo_leaves_another_open_window_alone_but_not_an_earlier_sitting(sessio
     assert session.state("one")["progress"]["labelled"] == 0
 
 
+def test_undo_leaves_what_another_program_records_meanwhile_alone(session, job):
+    other = Session(job, Silent())
+    row = answered(session, "one")
+    answered(other, "theirs")
+    assert session.undo("one", event="u1") == row
+    assert session.undo("one", event="u2") is None
+    assert len(session.file.answers.labels) == 1
+
+
+def test_undo_takes_over_from_a_window_that_is_closed(session, monkeypatch):
+    row = answered(session, "one")
+    session.state("two")
+    monkeypatch.setattr(sessions, "_GONE_AFTER", -1.0)
+    assert session.undo("two", event="u") == row
+
+
+def test_two_programs_cannot_both_answer_a_row(session, job, monkeypatch):
+    other = Session(job, Silent())
+    row = session.state("one")["row"]["row"]
+    monkeypatch.setattr(type(session.file), "refresh", lambda self: False)  # both look, then write
+    other.answer("theirs", event="e1", kind=Kind.LABEL, row=row, label="ant")
+    with pytest.raises(AnsweredElsewhereError):
+        session.answer("one", event="e2", kind=Kind.LABEL, row=row, label="bee")
+    assert session.file.answers.labels == {row: "ant"}
+
+
 def test_a_sitting_goes_on_where_the_last_one_ended(session, job):
     rows = {answered(session) for _ in range(3)}
     later = Session(job, Silent())

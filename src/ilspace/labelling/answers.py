@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -178,23 +178,20 @@ class Answers:
             if each.kind is Kind.LABEL and each.label is not None
         }
 
-    def last(self, *, by: str, others: Iterable[str] = ()) -> Event | None:
+    def last(self, is_own: Callable[[Event], bool]) -> Event | None:
         """Find the event that an undo is about.
 
         Parameters
         ----------
-        by : str
-            Who undoes: events of this window count, and those of windows that are closed.
-        others : iterable of str
-            Further windows that are open.
+        is_own : callable
+            Says of an event whether it may be undone.
 
         Returns
         -------
         Event or None
             The last one that holds; None if there is none.
         """
-        spared = set(others) - {by}
         for each in reversed(self.events.values()):
-            if each.by not in spared and self.by_row.get(each.row) == each:
+            if self.by_row.get(each.row) == each and is_own(each):
                 return each
         return None
