@@ -298,6 +298,20 @@ def test_the_map_holds_all_rows_and_turns_as_little_as_possible(learned):
     np.testing.assert_allclose(mirrored, learner._last_places[1], atol=1e-9)
 
 
+def test_after_a_restart_it_is_known_what_was_said_of_rows_when_they_were_shown(tmp_path):
+    job, truth = make_job(tmp_path), small_tables().truth
+    session = Session(job, LearnsAtOnce(Learner(job)), refit_after=4)
+    for _ in range(8):
+        row = session.state("one")["row"]["row"]
+        session.answer("one", event=new_id(), kind=Kind.LABEL, row=row, label=str(truth[row - 1]))
+    assert session.snapshot is not None
+    later = Learner(job)
+    snapshot = later.learn(Task.of(job.open_labels().answers))
+    asked = later.selector._answers.asked()
+    assert sorted(asked.n_learned.tolist()) == [0] * 4 + [4] * 4
+    assert snapshot.accuracy == pytest.approx(session.snapshot.accuracy, abs=1e-3)
+
+
 def test_tables_without_common_columns_wait_for_labels(tmp_path):
     target = small_tables().target.add_prefix("other_")
     job = make_job(tmp_path, target=target)

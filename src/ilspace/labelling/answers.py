@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from ilspace.active import Prediction
+
 
 class Kind(enum.StrEnum):
     """What an event says of a row."""
@@ -44,6 +46,8 @@ class Event:
         What the model said when the row was shown.
     probability : float or None
         Its probability.
+    learned : int or None
+        How many target labels that model had learned from.
     """
 
     event: str
@@ -55,6 +59,7 @@ class Event:
     at: str = ""
     guess: str | None = None
     probability: float | None = None
+    learned: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """As plain data, without what is not said."""
@@ -177,6 +182,17 @@ class Answers:
             for row, each in self.by_row.items()
             if each.kind is Kind.LABEL and each.label is not None
         }
+
+    def predictions(self) -> dict[int, Prediction]:
+        """What the model said of labelled rows before, where that was recorded; rows from 1."""
+        found = {}
+        for row, each in self.by_row.items():
+            sure, learned = each.probability, each.learned
+            if each.kind is Kind.SKIP or each.guess is None:
+                continue
+            if isinstance(sure, float | int) and 0 <= sure <= 1 and isinstance(learned, int):
+                found[row] = Prediction(each.guess, float(sure), max(learned, 0))
+        return found
 
     def last(self, is_own: Callable[[Event], bool]) -> Event | None:
         """Find the event that an undo is about.

@@ -245,6 +245,7 @@ class Session:
                     at=now(),
                     guess=said["guess"],
                     probability=said["probability"],
+                    learned=None if self.snapshot is None else self.snapshot.task.n_labels,
                 ),
                 check=check,
             )
