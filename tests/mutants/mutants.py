@@ -24,6 +24,7 @@ KINDS = (
     "self-training",
     "class shares",
     "several sources",
+    "higher moments",
     "queries",
     "labels and their page",
 )
@@ -1027,6 +1028,49 @@ MUTANTS = (
         "SPACE_POWER = 0.25",
         "SPACE_POWER = 1.0",
         ("tests/ils/test_sources.py::test_weights_of_sources_become_weights_of_rows",),
+    ),
+    # -- higher moments ----------------------------------------------------------------------------
+    Mutant(
+        "fourth-moments-instead-of-cumulants",
+        "higher moments",
+        "objective/cumulants.py",
+        "m4 - 3 * m2**2",
+        "m4",
+        ("tests/objective/test_cumulants.py::test_cumulants_of_known_distributions",),
+    ),
+    Mutant(
+        "slope-of-the-variance-halved",
+        "higher moments",
+        "objective/cumulants.py",
+        "(12 * m2)[None, :]",
+        "(6 * m2)[None, :]",
+        ("tests/objective/test_cumulants.py::test_gradient_is_of_second_order",),
+    ),
+    Mutant(
+        "each-source-counts-in-full",
+        "higher moments",
+        "objective/cumulants.py",
+        "value + share * own, target_slope",
+        "value + own, target_slope",
+        ("tests/objective/test_cumulants.py::test_value_is_that_of_loops",),
+    ),
+    Mutant(
+        "coordinates-cut-to-the-leading-axes",
+        "higher moments",
+        "ils/problem.py",
+        "if settings.moment_weight and domains.target is not None:",
+        "if False:",
+        (
+            "tests/ils/test_higher_moments.py::test_target_coordinates_are_not_cut_to_the_leading_axes",
+        ),
+    ),
+    Mutant(
+        "blocks-not-divided-by-their-number",
+        "higher moments",
+        "dask/projected.py",
+        "space.restrict(each) * (scale / total)",
+        "space.restrict(each) * scale",
+        ("tests/ils/test_higher_moments.py::TestFits::test_dask_gives_the_same",),
     ),
     # -- queries -----------------------------------------------------------------------------------
     Mutant(
