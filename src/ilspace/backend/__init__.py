@@ -17,6 +17,7 @@ from ilspace.backend.linalg import (
 from ilspace.backend.namespace import (
     array_namespace,
     as_generator,
+    can_fuse,
     holds_dask,
     is_dask,
     is_foreign,
