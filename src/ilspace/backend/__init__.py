@@ -13,6 +13,7 @@ from ilspace.backend.linalg import (
     spectral_map,
     symmetric_exponential,
     symmetric_part,
+    threads_allowed,
 )
 from ilspace.backend.namespace import (
     array_namespace,

@@ -8,6 +8,8 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from ilspace._typing import Array, PairTerm, Point
 from ilspace.backend import array_namespace, dot, identity, logdet_and_inverse
 
@@ -58,6 +60,44 @@ class SmoothHinge:
         bent /= 2
         bent += 0.5
         return value, bent
+
+    def uniform_sum(
+        self, excess: np.ndarray, pull: float, out: np.ndarray
+    ) -> tuple[float, np.ndarray]:
+        r"""Do the same as :meth:`weighted_sum` for pairs of one kind and weight, in memory given.
+
+        Parameters
+        ----------
+        excess : ndarray of shape (n, m)
+            By how much the squared distances exceed the margin, :math:`d - 1`; overwritten.
+        pull : float
+            Half the weight of each pair, positive if all are similar, negative if all are
+            dissimilar.
+        out : ndarray of shape (n, m)
+            Receives the slopes.
+
+        Returns
+        -------
+        value : float
+            :math:`\sum w\,\ell_\beta(y(d - 1))`.
+        slopes : ndarray of shape (n, m)
+            `out`; times the magnitude of `pull` they are those of :meth:`weighted_sum`.
+        """
+        sign = 1.0 if pull > 0 else -1.0
+        linear = sign * float(excess.sum())
+        excess *= self.sharpness / 2
+        np.tanh(excess, out=out)
+        linear += 2 / self.sharpness * float(np.abs(excess, out=excess).sum())
+        np.abs(out, out=excess)
+        excess += 1
+        # a sum of logarithms is the logarithm of a product, of no more than 2^64
+        bent = 0.0
+        for start in range(0, len(excess), 64):
+            grown = np.multiply.reduce(excess[start : start + 64], axis=0)
+            bent += float(np.log(grown).sum())
+        bent -= excess.size * math.log(2)
+        out += sign
+        return abs(pull) * (linear - 2 / self.sharpness * bent), out
 
     def weighted_sum(self, excess: Array, pulls: Array) -> tuple[Array, Array]:
         r"""Weighted sum of the losses of many pairs, and its slope in each squared distance.
