@@ -138,7 +138,9 @@ class Hinge(Protocol):
 class UniformHinge(Protocol):
     """A loss that is summed in given memory over pairs of one kind."""
 
-    def uniform_sum(self, excess: Array, pull: float, out: Array) -> tuple[float, Array]:
+    def uniform_sum(
+        self, excess: Array, pull: float, out: Array, others: tuple[Array, float] | None = None
+    ) -> tuple[float, Array]:
         """Weighted sum over pairs of one kind and weight, and slopes to be multiplied by it.
 
         Parameters
@@ -149,6 +151,8 @@ class UniformHinge(Protocol):
             Half the weight of each pair, negative for dissimilar ones.
         out : ndarray of shape (n, m)
             Receives the slopes.
+        others : tuple of ndarray and float, optional
+            Flat positions of a few pairs of another kind, and their pull.
 
         Returns
         -------

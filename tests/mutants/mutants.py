@@ -230,7 +230,7 @@ MUTANTS = (
         "sorted-rows-pair-with-themselves",
         "pair weights",
         "pairs/sorted_tiles.py",
-        "total -= pull * shape[0] * itself",
+        "total -= abs(pull) * shape[0] * itself",
         "total -= 0",
         ("tests/pairs/test_sorted_tiles.py::test_same_as_plain_tiles",),
     ),

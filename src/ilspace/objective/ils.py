@@ -62,7 +62,11 @@ class SmoothHinge:
         return value, bent
 
     def uniform_sum(
-        self, excess: np.ndarray, pull: float, out: np.ndarray
+        self,
+        excess: np.ndarray,
+        pull: float,
+        out: np.ndarray,
+        others: tuple[np.ndarray, float] | None = None,
     ) -> tuple[float, np.ndarray]:
         r"""Do the same as :meth:`weighted_sum` for pairs of one kind and weight, in memory given.
 
@@ -71,10 +75,12 @@ class SmoothHinge:
         excess : ndarray of shape (n, m)
             By how much the squared distances exceed the margin, :math:`d - 1`; overwritten.
         pull : float
-            Half the weight of each pair, positive if all are similar, negative if all are
-            dissimilar.
+            Half the weight of each pair, positive if they are similar, negative if they are
+            dissimilar; not 0.
         out : ndarray of shape (n, m)
             Receives the slopes.
+        others : tuple of ndarray and float, optional
+            Flat positions of a few pairs of another kind, and their pull.
 
         Returns
         -------
@@ -83,21 +89,34 @@ class SmoothHinge:
         slopes : ndarray of shape (n, m)
             `out`; times the magnitude of `pull` they are those of :meth:`weighted_sum`.
         """
-        sign = 1.0 if pull > 0 else -1.0
+        sign, half = math.copysign(1.0, pull), self.sharpness / 2
+        few = None if others is None else excess.take(others[0])
         linear = sign * float(excess.sum())
-        excess *= self.sharpness / 2
+        excess *= half
         np.tanh(excess, out=out)
-        linear += 2 / self.sharpness * float(np.abs(excess, out=excess).sum())
+        linear += float(np.abs(excess, out=excess).sum()) / half
         np.abs(out, out=excess)
         excess += 1
         # a sum of logarithms is the logarithm of a product, of no more than 2^64
-        bent = 0.0
+        bent = -math.log(2) * excess.size
         for start in range(0, len(excess), 64):
             grown = np.multiply.reduce(excess[start : start + 64], axis=0)
-            bent += float(np.log(grown).sum())
-        bent -= excess.size * math.log(2)
+            bent += float(np.log(grown, out=grown).sum())
+        value = abs(pull) * (linear - bent / half)
+        if others is None or few is None:
+            out += sign
+            return value, out
+        positions, other = others
+        other_sign = math.copysign(1.0, other)
+        slopes = out.take(positions)
+        both = np.abs(few) - np.log((1 + np.abs(slopes)) / 2) / half
+        value += (abs(other) - abs(pull)) * float(both.sum())
+        value += (other - pull) * float(few.sum())
+        slopes += other_sign
+        slopes *= abs(other / pull)
         out += sign
-        return abs(pull) * (linear - 2 / self.sharpness * bent), out
+        out.put(positions, slopes)
+        return value, out
 
     def weighted_sum(self, excess: Array, pulls: Array) -> tuple[Array, Array]:
         r"""Weighted sum of the losses of many pairs, and its slope in each squared distance.

@@ -28,8 +28,8 @@ _ALIGN = 128
 _MOST_PADDING = 0.2
 """Most padding rows, as a share of the rows: beyond, mixed blocks are faster."""
 
-_WIDEST = 64
-"""Widest block whose products stay in registers."""
+_WIDEST = 32
+"""Widest block that is kept on the chip, with its products, in every size of GPU."""
 
 _FAR = 1e30
 """Squared norm of the padding rows: at such a distance the slope of a dissimilar pair is 0."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -33,11 +34,20 @@ same for any number of threads, so that the sum is the same to the last bit."""
 
 
 class _Tile(NamedTuple):
-    """Some rows with some columns; half their weight, with sign, None where they differ."""
+    """Some rows with some columns, and half the weight of the pairs, with sign.
+
+    A block of rows of several classes with itself has the pull of the dissimilar pairs. Without a
+    pull each pair has its own weight.
+    """
 
     rows: slice
     columns: slice
     pull: float | None
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Numbers of rows and of columns."""
+        return self.rows.stop - self.rows.start, self.columns.stop - self.columns.start
 
 
 @cache
@@ -96,6 +106,15 @@ class SortedPairs:
         copies = self._shares[0] * np.maximum(host * (host - 1), 0)
         self._copies = copies[self._order, None].astype(reference.dtype)
         self._tasks = _tasks(self._codes, self._shares, uniform=weights is None)
+        tiles = [tile for task in self._tasks for tile in task.tiles]
+        self._largest = max((math.prod(tile.shape) for tile in tiles), default=0)
+        self._memory = None
+        dissimilar = -self._shares[1] / 2
+        self._few = {
+            tile.rows.start: (self._similar_pairs(tile.rows), self._shares[0] / 2)
+            for tile in tiles
+            if tile.rows == tile.columns and tile.pull == dissimilar
+        }
 
     def sum(
         self, hinge: Hinge, latent: Array, metric: Array, slack: Array | None = None
@@ -128,43 +147,56 @@ class SortedPairs:
         with one_thread():  # each product is small, and the threads are ours
             rows = latent[self._order]
             factors = excess_factors(rows, rows @ metric)
-
-            def act(task: _Task) -> _Part:
-                return self._sum_tiles(hinge, factors, task)
-
-            parts = map(act, self._tasks)
             if n_threads > 1:
-                parts = _pool(n_threads).map(act, self._tasks)
+                parts = _pool(n_threads).map(
+                    lambda task: self._sum_tiles(hinge, factors, task, self._new_memory()),
+                    self._tasks,
+                )
+            else:
+                if self._memory is None:
+                    self._memory = self._new_memory()
+                memory = self._memory
+                parts = (self._sum_tiles(hinge, factors, task, memory) for task in self._tasks)
             value, product = _total(parts, np.zeros_like(factors[1][:, :-1]))
             gradients = laplacian_gradients(product, rows, metric)
         latent_gradient = np.empty_like(latent)
         latent_gradient[self._order] = gradients[0]
         return PairSum(latent.dtype.type(value), latent_gradient, gradients[1])
 
+    def _new_memory(self) -> np.ndarray:
+        """Memory for the distances and slopes of a tile."""
+        return np.empty((2, self._largest), dtype=self._copies.dtype)
+
     def _sum_tiles(
-        self, hinge: Hinge, factors: tuple[np.ndarray, np.ndarray], task: _Task
+        self,
+        hinge: Hinge,
+        factors: tuple[np.ndarray, np.ndarray],
+        task: _Task,
+        memory: np.ndarray,
     ) -> _Part:
         """Sum over some tiles; the memory of one is used for all of them."""
         left, right = factors
         others = right[:, :-1]
         of_rows, of_columns = (np.zeros_like(others[each]) for each in (task.rows, task.columns))
         top, side = task.rows.start, task.columns.start
-        excesses, slopes = np.empty((2, _AREA), dtype=left.dtype)
-        total, itself = 0.0, float(hinge(np.full(1, -1.0))[0][0])
+        excesses, slopes = memory
+        similar_itself, dissimilar_itself = hinge(np.array([-1.0, 1.0]))[0].tolist()
+        total = 0.0
         in_place = hinge if isinstance(hinge, UniformHinge) else None
-        for here, there, pull in task.tiles:
-            shape = (here.stop - here.start, there.stop - there.start)
-            size = shape[0] * shape[1]
+        for tile in task.tiles:
+            (here, there, pull), shape = tile, tile.shape
+            size, alone = shape[0] * shape[1], here == there
             excess = excesses[:size].reshape(shape)
             np.matmul(left[here], right[there].T, out=excess)
             if pull is not None and in_place is not None:
-                value, slope = in_place.uniform_sum(excess, pull, slopes[:size].reshape(shape))
+                few = self._few.get(here.start) if alone else None
+                value, slope = in_place.uniform_sum(excess, pull, slopes[:size].reshape(shape), few)
                 factor = abs(pull)
             else:
                 value, slope = hinge.weighted_sum(excess, self._pulls(here, there))
                 factor = 1.0
             of_rows[here.start - top : here.stop - top] += factor * (slope @ others[there])
-            if here != there:
+            if not alone:
                 total += float(value)
                 part = factor * (slope.T @ others[here])
                 of_columns[there.start - side : there.stop - side] += part
@@ -172,11 +204,18 @@ class SortedPairs:
                 total += float(value) / 2
                 if pull is not None and in_place is not None:
                     # a row with itself has no gradient, and a known loss
-                    total -= pull * shape[0] * itself
+                    itself = similar_itself if pull > 0 else dissimilar_itself
+                    total -= abs(pull) * shape[0] * itself
         return _Part(total, (task.rows, of_rows), (task.columns, of_columns))
 
+    def _similar_pairs(self, block: slice) -> np.ndarray:
+        """Flat positions of the similar pairs of a block of rows, none of a row with itself."""
+        same = self._codes[block, None] == self._codes[None, block]
+        np.fill_diagonal(same, False)
+        return np.flatnonzero(same)
+
     def _pulls(self, here: slice, there: slice) -> np.ndarray:
-        """The same, one per pair."""
+        """Half the weight of each pair of a tile, with sign."""
         weights = self._weights
         return pair_pulls(
             self._codes[here],
@@ -190,29 +229,34 @@ class SortedPairs:
 
 def _tasks(codes: np.ndarray, shares: tuple[float, float], *, uniform: bool) -> list[_Task]:
     """Cut the unordered pairs of rows, sorted by class, into tiles of one kind if possible."""
-    groups, size = [[]], max(_GROUP, -(-len(codes) // _MOST_GROUPS))
+    groups: list[list[tuple[slice, int | None]]] = []
+    size = max(_GROUP, -(-len(codes) // _MOST_GROUPS))
     for each in _row_blocks(codes):
-        if groups[-1] and each[0].stop - groups[-1][0][0].start > size:
+        if not groups or each[0].stop - groups[-1][0][0].start > size:
             groups.append([])
         groups[-1].append(each)
     spans = [slice(group[0][0].start, group[-1][0].stop) for group in groups]
-    kinds = (shares[0] / 2, -shares[1] / 2) if uniform else (None, None)
+    pulls = (shares[0] / 2, -shares[1] / 2) if uniform else None
     return [
-        _Task(rows, columns, [tile for each in group for tile in _tiles(*each, columns, kinds)])
+        _Task(rows, columns, [tile for each in group for tile in _tiles(*each, columns, pulls)])
         for i, (rows, group) in enumerate(zip(spans, groups, strict=True))
         for columns in spans[i:]
     ]
 
 
 def _tiles(
-    block: slice, end: int | None, columns: slice, kinds: tuple[float | None, float | None]
+    block: slice, end: int | None, columns: slice, pulls: tuple[float, float] | None
 ) -> Iterator[_Tile]:
-    """Tiles of a block of rows with those of some columns that come after it, and with itself."""
-    similar, dissimilar = kinds
+    """Tiles of a block of rows with those of some columns that come after it, and with itself.
+
+    The block has rows of one class, which ends at `end`; or of several whole classes.
+    """
+    similar, dissimilar = pulls or (None, None)
     if block.start >= columns.start:
-        yield _Tile(block, block, None if end is None else similar)
+        # a single class has no dissimilar pairs
+        yield _Tile(block, block, (end is None and dissimilar) or similar)
     width = _AREA // (block.stop - block.start)
-    end = block.stop if end is None else end  # of its class
+    end = block.stop if end is None else end
     for start, stop, pull in ((block.stop, end, similar), (end, columns.stop, dissimilar)):
         start, stop = max(start, columns.start), min(stop, columns.stop)
         for each in tile_bounds(max(stop - start, 0), width):

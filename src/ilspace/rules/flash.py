@@ -8,6 +8,7 @@ import numpy as np
 import torch
 import triton
 import triton.language as tl
+from triton.runtime.errors import OutOfResources as OutOfResources
 
 from ilspace.backend import like
 from ilspace.backend.tensor_cores import (
@@ -22,8 +23,11 @@ from ilspace.backend.tensor_cores import (
 _FAR = 1e30
 """Squared norm of the padding rows: none of them is the nearest."""
 
-LAUNCH = {"ROWS": 128, "COLUMNS": 64, "num_warps": 8, "num_stages": 3}
+LAUNCH = {"ROWS": 128, "COLUMNS": 64, "num_warps": 4, "num_stages": 3}
 """Sizes of the blocks, and how the kernel is run."""
+
+WIDE_LAUNCH = {"ROWS": 64, "COLUMNS": 32, "num_warps": 4, "num_stages": 2}
+"""The same for more than 32 columns, of which the chip holds fewer rows."""
 
 
 @triton.jit
@@ -94,9 +98,10 @@ def fused_class_distances(
     Tensor of shape (n, n_classes)
         Infinity for a class that has no row. The error is about 1e-6 of the squared norms.
     """
-    height = LAUNCH["ROWS"]
     n, p = queries.shape
-    bounds, slots = class_slots(codes, n_classes, LAUNCH["COLUMNS"])
+    launch = LAUNCH if block_width(p) <= 32 else WIDE_LAUNCH
+    height = launch["ROWS"]
+    bounds, slots = class_slots(codes, n_classes, launch["COLUMNS"])
     where = like(slots, rows)
     # distances do not change, and rounding errors shrink with the norms
     centre = torch.mean(rows, dim=0)
@@ -117,7 +122,7 @@ def fused_class_distances(
         nearest,
         n_classes,
         WIDTH=keys.shape[1],
-        **LAUNCH,
+        **launch,
     )
     squares = torch.sum(padded * padded, dim=1)
     nearest = torch.clamp(nearest + squares[:, None], min=0)[:n]

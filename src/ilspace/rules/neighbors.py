@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
@@ -39,10 +40,11 @@ def class_distances(queries: Array, rows: Array, codes: np.ndarray, n_classes: i
         Infinity for a class that has no row.
     """
     if queries.shape[0] * len(codes) >= _WORTH_FUSING and can_fuse(queries) and can_fuse(rows):
-        from ilspace.rules.flash import fits, fused_class_distances
+        from ilspace.rules.flash import OutOfResources, fits, fused_class_distances
 
         if fits(queries):
-            return fused_class_distances(queries, rows, codes, n_classes)
+            with suppress(OutOfResources):  # a GPU with little memory on the chip
+                return fused_class_distances(queries, rows, codes, n_classes)
     xp = array_namespace(queries)
     order = np.argsort(codes, kind="stable")
     ends = np.cumsum(np.bincount(codes, minlength=n_classes))
