@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_limits
 use_copies_where_missing()
 
 from ilspace.objective import SmoothHinge  # noqa: E402
-from ilspace.pairs import AllPairs, all_pairs  # noqa: E402
+from ilspace.pairs import AllPairs, all_pairs, sorted_tiles  # noqa: E402
 
 N_CLASSES = 10
 
@@ -84,7 +84,9 @@ def main() -> None:
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--threads", type=int, nargs="+", default=[None])
+    parser.add_argument("--most-threads", type=int, default=sorted_tiles.MOST_THREADS)
     options = parser.parse_args()
+    sorted_tiles.MOST_THREADS = options.most_threads
     for n_threads in options.threads:
         with threadpool_limits(n_threads):
             if n_threads is not None:

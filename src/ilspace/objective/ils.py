@@ -13,6 +13,9 @@ import numpy as np
 from ilspace._typing import Array, PairTerm, Point
 from ilspace.backend import array_namespace, dot, identity, logdet_and_inverse
 
+_BLUNT = 8.0
+"""Sharpness up to which the slope at distance 0 is far from its limit."""
+
 
 @dataclass(frozen=True)
 class SmoothHinge:
@@ -91,28 +94,29 @@ class SmoothHinge:
         """
         sign, half = math.copysign(1.0, pull), self.sharpness / 2
         few = None if others is None else excess.take(others[0])
-        linear = sign * float(excess.sum())
         excess *= half
         np.tanh(excess, out=out)
-        linear += float(np.abs(excess, out=excess).sum()) / half
-        np.abs(out, out=excess)
-        excess += 1
-        # a sum of logarithms is the logarithm of a product, of no more than 2^64
-        bent = -math.log(2) * excess.size
-        for start in range(0, len(excess), 64):
-            grown = np.multiply.reduce(excess[start : start + 64], axis=0)
-            bent += float(np.log(grown, out=grown).sum())
-        value = abs(pull) * (linear - bent / half)
+        out += 1
+        losses = math.nan
+        if sign < 0 and self.sharpness <= _BLUNT:
+            # ℓ(-e) = -log((1 + t)/2)/β: exact as long as t = tanh(βe/2) is not close to -1
+            losses = (math.log(2) * out.size - _sum_of_logs(out)) / half
+        out -= 1
+        if not math.isfinite(losses):
+            losses = sign / half * float(excess.sum()) + float(np.abs(excess).sum()) / half
+            grown = np.abs(out, out=excess)
+            grown += 1
+            losses += (math.log(2) * out.size - _sum_of_logs(grown)) / half
+        value = abs(pull) * losses
         if others is None or few is None:
             out += sign
             return value, out
         positions, other = others
-        other_sign = math.copysign(1.0, other)
         slopes = out.take(positions)
         both = np.abs(few) - np.log((1 + np.abs(slopes)) / 2) / half
         value += (abs(other) - abs(pull)) * float(both.sum())
         value += (other - pull) * float(few.sum())
-        slopes += other_sign
+        slopes += math.copysign(1.0, other)
         slopes *= abs(other / pull)
         out += sign
         out.put(positions, slopes)
@@ -152,6 +156,21 @@ class SmoothHinge:
         bent *= halves
         bent += pulls
         return value, bent
+
+
+def _sum_of_logs(numbers: np.ndarray) -> float:
+    """Sum of the logarithms of numbers up to 2, from products of some of them."""
+    lowest = float(numbers.min())
+    if not lowest > 0:
+        return -math.inf if lowest == 0 else math.nan
+    kind = np.finfo(numbers.dtype)
+    least = math.log(kind.tiny) / min(math.log(lowest), -1e-3)
+    n_rows = max(1, int(min(least, math.log2(kind.max) - 1)))
+    total = 0.0
+    for start in range(0, len(numbers), n_rows):
+        product = np.multiply.reduce(numbers[start : start + n_rows], axis=0)
+        total += float(np.log(product, out=product).sum())
+    return total
 
 
 def stein_divergence(a: Array, b: Array | None = None, /) -> tuple[Array, Array, Array]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -16,10 +17,14 @@ from ilspace.backend import one_thread, threads_allowed
 from ilspace.pairs.statistics import pair_pulls, pair_shares
 from ilspace.pairs.tiles import excess_factors, laplacian_gradients, tile_bounds
 
-_AREA = 2**15
-"""Most pairs of a tile: two such matrices fit into a core's cache."""
+_AREA = 2**16
+"""Most pairs of a tile: two such matrices fit into a core's cache, or nearly. In smaller ones
+several threads would wait for Python between the operations."""
 
-_HEIGHT = 160
+_WEIGHTED_AREA = 2**14
+"""The same where each pair has a weight of its own, in more matrices."""
+
+_HEIGHT = 128
 """Most rows of a tile."""
 
 _SMALL_CLASS = 24
@@ -28,7 +33,10 @@ _SMALL_CLASS = 24
 _WORTH_THREADS = 2048
 """Rows from which several threads are used."""
 
-_GROUP, _MOST_GROUPS = 384, 24
+MOST_THREADS = 8
+"""Threads beyond which they wait for each other: between two operations each needs Python."""
+
+_GROUP, _MOST_GROUPS = 512, 24
 """Rows of a group, and most groups. A thread sums the pairs of two groups at a time: these are the
 same for any number of threads, so that the sum is the same to the last bit."""
 
@@ -58,6 +66,17 @@ def _pool(n_threads: int) -> ThreadPoolExecutor:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_pool.cache_clear)  # a fork has none of the threads
+
+
+_own = threading.local()
+
+
+def _memory(size: int, kind: np.dtype) -> np.ndarray:
+    """Memory for two matrices, the same for all tiles of a thread: new pages take time."""
+    held = getattr(_own, "memory", None)
+    if held is None or held.shape[1] < size or held.dtype != kind:
+        held = _own.memory = np.empty((2, size), dtype=kind)
+    return held
 
 
 class _Part(NamedTuple):
@@ -108,7 +127,6 @@ class SortedPairs:
         self._tasks = _tasks(self._codes, self._shares, uniform=weights is None)
         tiles = [tile for task in self._tasks for tile in task.tiles]
         self._largest = max((math.prod(tile.shape) for tile in tiles), default=0)
-        self._memory = None
         dissimilar = -self._shares[1] / 2
         self._few = {
             tile.rows.start: (self._similar_pairs(tile.rows), self._shares[0] / 2)
@@ -143,46 +161,38 @@ class SortedPairs:
                 "use sampled pairs with slacks."
             )
         alone = len(latent) < _WORTH_THREADS
-        n_threads = 1 if alone else min(threads_allowed(), len(self._tasks))
+        n_threads = 1 if alone else min(threads_allowed(), MOST_THREADS)
         with one_thread():  # each product is small, and the threads are ours
             rows = latent[self._order]
             factors = excess_factors(rows, rows @ metric)
-            if n_threads > 1:
-                parts = _pool(n_threads).map(
-                    lambda task: self._sum_tiles(hinge, factors, task, self._new_memory()),
-                    self._tasks,
-                )
-            else:
-                if self._memory is None:
-                    self._memory = self._new_memory()
-                memory = self._memory
-                parts = (self._sum_tiles(hinge, factors, task, memory) for task in self._tasks)
+            in_place = hinge if isinstance(hinge, UniformHinge) else None
+
+            def act(task: _Task) -> _Part:
+                return self._sum_tiles(hinge, in_place, factors, task)
+
+            several = n_threads > 1 and len(self._tasks) > 1
+            parts = (_pool(n_threads).map if several else map)(act, self._tasks)
             value, product = _total(parts, np.zeros_like(factors[1][:, :-1]))
             gradients = laplacian_gradients(product, rows, metric)
         latent_gradient = np.empty_like(latent)
         latent_gradient[self._order] = gradients[0]
         return PairSum(latent.dtype.type(value), latent_gradient, gradients[1])
 
-    def _new_memory(self) -> np.ndarray:
-        """Memory for the distances and slopes of a tile."""
-        return np.empty((2, self._largest), dtype=self._copies.dtype)
-
     def _sum_tiles(
         self,
         hinge: Hinge,
+        in_place: UniformHinge | None,
         factors: tuple[np.ndarray, np.ndarray],
         task: _Task,
-        memory: np.ndarray,
     ) -> _Part:
         """Sum over some tiles; the memory of one is used for all of them."""
         left, right = factors
         others = right[:, :-1]
         of_rows, of_columns = (np.zeros_like(others[each]) for each in (task.rows, task.columns))
         top, side = task.rows.start, task.columns.start
-        excesses, slopes = memory
+        excesses, slopes = _memory(self._largest, left.dtype)
         similar_itself, dissimilar_itself = hinge(np.array([-1.0, 1.0]))[0].tolist()
         total = 0.0
-        in_place = hinge if isinstance(hinge, UniformHinge) else None
         for tile in task.tiles:
             (here, there, pull), shape = tile, tile.shape
             size, alone = shape[0] * shape[1], here == there
@@ -255,7 +265,7 @@ def _tiles(
     if block.start >= columns.start:
         # a single class has no dissimilar pairs
         yield _Tile(block, block, (end is None and dissimilar) or similar)
-    width = _AREA // (block.stop - block.start)
+    width = (_AREA if pulls else _WEIGHTED_AREA) // (block.stop - block.start)
     end = block.stop if end is None else end
     for start, stop, pull in ((block.stop, end, similar), (end, columns.stop, dissimilar)):
         start, stop = max(start, columns.start), min(stop, columns.stop)
