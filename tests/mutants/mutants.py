@@ -228,6 +228,14 @@ MUTANTS = (
     ),
     # -- pair weights ------------------------------------------------------------------------------
     Mutant(
+        "sorted-rows-pair-with-themselves",
+        "pair weights",
+        "pairs/sorted_tiles.py",
+        "total -= abs(pull) * shape[0] * itself",
+        "total -= 0",
+        ("tests/pairs/test_sorted_tiles.py::test_same_as_plain_tiles",),
+    ),
+    Mutant(
         "kinds-of-pairs-not-balanced",
         "pair weights",
         "pairs/statistics.py",
