@@ -1016,7 +1016,7 @@ MUTANTS = (
         "rows-of-the-rule-stay-equal",
         "several sources",
         "ils/rounds.py",
-        "factor * _own_weights(domain)[sample]",
+        "(factor * _own_weights(domain))[sample]",
         "_own_weights(domain)[sample]",
         ("tests/ils/test_sources.py::test_weights_of_sources_become_weights_of_rows",),
     ),

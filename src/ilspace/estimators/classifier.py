@@ -94,6 +94,10 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         labelled and selected rows together, and so in a classifier that takes `sample_weight`; in
         the rule ``"nearest"`` they are factors of the odds, over the shares among labelled rows.
         A class of share 0 is never predicted.
+    unseen_mean : {"batch"}, default=None
+        What centres rows of a domain that `fit` did not see, of models that were fitted without a
+        target. None: the mean of all source rows. ``"batch"``: their own mean, so that all rows of
+        one call must be of one domain, and are predicted together.
     objective : ObjectiveSettings, default=None
         What is minimised; None for the defaults of :class:`~ilspace.ObjectiveSettings`.
     init : {"auto", "target-pca", "joint-pca", "pls", "class-means"} or array(s), default="auto"
@@ -193,6 +197,7 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         classifier: Any = "auto",
         self_training: int | str = "auto",
         class_prior: Any = None,
+        unseen_mean: str | None = None,
         objective=None,
         init="auto",
         solver="conjugate-gradient",
@@ -206,6 +211,7 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         super().__init__(
             n_components,
             class_prior=class_prior,
+            unseen_mean=unseen_mean,
             objective=objective,
             init=init,
             solver=solver,
@@ -225,7 +231,7 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         n_rounds = self.self_training
         if isinstance(n_rounds, str):
             n_rounds = N_ROUNDS if isinstance(domains.target, Domain) else 0
-        if n_rounds == 0 or domains.target is None:
+        if n_rounds == 0 or domains.target is None or domains.is_unseen:
             return super()._learn(domains)
         options = self._method() | {"random_state": self.random_state}
         is_ridge = self._named_rule(True) == "ridge"
@@ -239,7 +245,8 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         self._rule = self._trained_rule(ils, domains, trained)
 
     def _trained_rule(self, ils: ILSMap, domains: Domains, trained: SelfTrained | None) -> Rule:
-        name = self._named_rule(trained is not None)
+        is_unseen = domains.is_unseen and isinstance(domains.target, Domain)
+        name = self._named_rule(trained is not None or is_unseen)
         if name is None:
             return OwnRule(ils, domains, self.classifier)
         if name == "ridge" and trained is not None:
@@ -361,7 +368,7 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         """
         check_is_fitted(self)
         rule: Any = self._rule
-        by_domain = rule.distances(self.map_, *self._check_rows(X, domain))
+        by_domain = rule.distances(self.map_, *self._recentred(*self._check_rows(X, domain)))
         scores = rule.scores_of(by_domain)
         codes = self._possible[np.argmax(to_numpy(scores), axis=1)]
         probabilities = to_numpy(self._of_all_classes(rule.probabilities(scores), 0.0))
