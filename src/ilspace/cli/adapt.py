@@ -14,8 +14,8 @@ import typer
 from ilspace.cli._refusals import refusals
 
 if TYPE_CHECKING:
-    from ilspace.tables.classifier import Step
     from ilspace.tables.job import Listener
+    from ilspace.tables.training import Step
 
 EXAMPLES = """**Examples**
 
