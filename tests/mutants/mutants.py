@@ -1028,6 +1028,45 @@ MUTANTS = (
         "SPACE_POWER = 1.0",
         ("tests/ils/test_sources.py::test_weights_of_sources_become_weights_of_rows",),
     ),
+    Mutant(
+        "unseen-domain-projected-like-the-first-source",
+        "several sources",
+        "ils/map.py",
+        "mean = Stiefel(*point[0].shape).mean(others, shares.tolist())",
+        "mean = others[0]",
+        (
+            "tests/estimators/test_unseen.py::test_the_projection_is_the_mean_of_those_of_the_sources",
+        ),
+    ),
+    Mutant(
+        "mean-projection-without-weights",
+        "several sources",
+        "manifolds/stiefel.py",
+        "(w * x for w, x in zip(weights, points, strict=True))",
+        "(x for w, x in zip(weights, points, strict=True))",
+        (
+            "tests/estimators/test_unseen.py::test_the_mean_is_the_nearest_point_of_the_manifold",
+            "tests/estimators/test_unseen.py::test_the_projection_is_the_mean_of_those_of_the_sources",
+        ),
+    ),
+    Mutant(
+        "all-rows-move-with-the-batch",
+        "several sources",
+        "estimators/unseen.py",
+        "return X + like(unseen.astype(float), X)[:, None] * shift[None, :]",
+        "return X + shift[None, :]",
+        ("tests/estimators/test_unseen.py::test_of_rows_of_several_domains_only_the_unseen_move",),
+    ),
+    Mutant(
+        "all-sources-are-trusted-alike",
+        "several sources",
+        "ils/sources.py",
+        "weights *= np.clip(values / half, _LEAST, 1.0)",
+        "weights *= 1.0",
+        (
+            "tests/estimators/test_unseen.py::test_sources_are_equal_unless_they_cannot_be_relied_on",
+        ),
+    ),
     # -- queries -----------------------------------------------------------------------------------
     Mutant(
         "bounds-taken-for-gains",

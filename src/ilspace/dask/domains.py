@@ -26,11 +26,11 @@ from ilspace.dask.partitions import (
 from ilspace.dask.rows import add_up, float_columns, row_array, row_blocks, summarised, tree
 from ilspace.domains import Domains
 from ilspace.domains.checks import (
+    check_alike,
     check_correspondence,
     check_finite,
     check_magnitude,
     check_size,
-    check_alike,
     compare_columns,
     require_labels,
 )
@@ -183,7 +183,7 @@ class DaskDomain(DomainSize):
             of their weights.
         """
         moments = reduce(Moments.merged, (each.moments for each in domains))
-        counts = sum(each.counts for each in domains)
+        counts = np.sum([each.counts for each in domains], axis=0)
         sums = sum(
             each.counts[:, None] * (each.centred_means + (each.moments.mean - moments.mean))
             for each in domains

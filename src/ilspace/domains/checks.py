@@ -171,14 +171,12 @@ def _check_libraries(given: list) -> None:
     if len({is_foreign(each) for each in given}) > 1:
         *sources, last = (type(each).__name__ for each in given)
         raise ValueError(
-            f"All domains must belong to one array library, but are {', '.join(sources)} and {last}: "
-            "convert one of them."
+            f"All domains must belong to one array library, but are {', '.join(sources)} and "
+            f"{last}: convert one of them."
         )
 
 
-def check_alike(
-    sources: Sequence[tuple[int, np.ndarray | None]], *, stacklevel: int = 6
-) -> None:
+def check_alike(sources: Sequence[tuple[int, np.ndarray | None]], *, stacklevel: int = 6) -> None:
     """Refuse several sources of different columns without a target, to which labels relate them.
 
     Parameters

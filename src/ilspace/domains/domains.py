@@ -479,19 +479,15 @@ class Domains:
         return flat / np.sum(flat)
 
     @property
-    def rule_factors(self) -> tuple[np.ndarray, ...]:
-        """Factors of the row weights of each domain in a rule, besides those that the rows have.
-
-        One per domain; of a target that stands for domains to come one per labelled row, for its
-        rows are those of the sources.
-        """
+    def rule_factors(self) -> tuple[float | np.ndarray, ...]:
+        """Factors of the row weights of each domain in a rule, besides those that the rows have."""
         shares = self.shares_of_sources
         factors = (shares / np.max(shares)) ** (1 - SPACE_POWER)
         if self.target is None:
             return tuple(factors)
         if not self.is_unseen:
-            return (*factors, np.float64(1.0))
-        # every row is there twice, and counts once
+            return (*factors, 1.0)
+        # every row is there twice, and counts once; the second time with the weight of its source
         of_rows = np.repeat(factors, [each.n_labelled for each in self.sources])
         return (*factors / 2, of_rows / 2)
 

@@ -249,8 +249,9 @@ class DomainClassifier(ClassifierMixin, DomainAdapter):
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Rows of one domain, seen at fit or not.
-        domain : {"target", "source"}, str or number, default="target"
+        domain : {"target", "source", "unseen"}, str or number, default="target"
             Which one; of several sources ``"source"`` is the first, others have names and numbers.
+            ``"unseen"`` is any other domain, where `fit` had no target.
         sample_domain : array-like of shape (n,), optional
             Positive for source rows, negative for target rows.
         allow_source : bool, default=False
@@ -285,8 +286,9 @@ class DomainClassifier(ClassifierMixin, DomainAdapter):
             Their true labels.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows.
-        domain : {"target", "source"}, str or number, default="target"
+        domain : {"target", "source", "unseen"}, str or number, default="target"
             Which one; of several sources ``"source"`` is the first, others have names and numbers.
+            ``"unseen"`` is any other domain, where `fit` had no target.
         sample_domain : array-like of shape (n,), optional
             Positive for source rows, negative for target rows.
         allow_source : bool, default=False

@@ -70,14 +70,16 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
     Parameters
     ----------
     n_components : int, default=None
-        Dimension of the latent space; by default 30, or 20 for domains of different columns, or the
-        rank of the rows if that is smaller. In self-training, and for domains of the same columns,
-        more where the target has more axes that parallel analysis tells from noise: 100 at most.
+        Dimension of the latent space; by default 30, or 20 for domains of different columns, or 60
+        for several sources without a target, or the rank of the rows if that is smaller. In
+        self-training, and for domains of the same columns, more where the target has more axes that
+        parallel analysis tells from noise: 100 at most.
     classifier : {"auto", "nearest", "linear", "ridge"} or classifier, default="auto"
         The rule. ``"ridge"``: the one described above; ``"nearest"``: the class of the nearest
         labelled row in the latent space, as in the paper; ``"linear"``: logistic regression
         there; or any classifier of scikit-learn, of which a clone is trained on the labelled rows
-        there. ``"auto"``: ``"ridge"`` with self-training, ``"nearest"`` without.
+        there. ``"auto"``: ``"ridge"`` with self-training, and for several sources in memory that
+        have no target; else ``"nearest"``.
     self_training : int or "auto", default="auto"
         Number of rounds. 0: one fit of the space, then the rule, which learns from the given labels
         alone. ``"auto"``: 2 where there is a target, in memory; 0 for Dask collections, and in
@@ -292,8 +294,9 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Rows of one domain, seen at fit or not.
-        domain : {"target", "source"}, str or number, default="target"
+        domain : {"target", "source", "unseen"}, str or number, default="target"
             Which one; of several sources ``"source"`` is the first, others have names and numbers.
+            ``"unseen"`` is any other domain, where `fit` had no target.
         sample_domain : array-like of shape (n,), optional
             Positive for source rows, negative for target rows.
         allow_source : bool, default=False
@@ -327,8 +330,9 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Rows of one domain, seen at fit or not.
-        domain : {"target", "source"}, str or number, default="target"
+        domain : {"target", "source", "unseen"}, str or number, default="target"
             Which one; of several sources ``"source"`` is the first, others have names and numbers.
+            ``"unseen"`` is any other domain, where `fit` had no target.
         sample_domain : array-like of shape (n,), optional
             Positive for source rows, negative for target rows.
         allow_source : bool, default=False
@@ -354,8 +358,9 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Rows of one domain, seen at fit or not.
-        domain : {"target", "source"}, str or number, default="target"
+        domain : {"target", "source", "unseen"}, str or number, default="target"
             Which one; of several sources ``"source"`` is the first, others have names and numbers.
+            ``"unseen"`` is any other domain, where `fit` had no target.
 
         Returns
         -------

@@ -175,7 +175,8 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
     -----
     Several sources work with arrays of any library, Dask collections, all solvers, `sample_weight`,
     `class_prior` and :meth:`save`; not with :meth:`partial_fit`. Where the columns of one source
-    are not those of the target, labels must relate all of them to it. The weights of the sources
+    are not those of the target, labels must relate all of them to it. Several sources without a
+    target give a map for any domain to come, ``domain="unseen"``. The weights of the sources
     cost one self-training rule in a space that is not learned; :class:`~ilspace.ObjectiveSettings`
     has a parameter for other ones.
 
@@ -353,7 +354,8 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         y : array-like or Dask collection of shape (n,)
             Their labels, or a list of one such per source.
         Xt : array-like, sparse matrix or Dask collection of shape (nt, n_target_features), optional
-            Target rows. Without, a metric is learned on one domain.
+            Target rows. Without, a metric is learned on one domain; of several sources, a map for
+            any domain to come.
         yt : array-like of shape (nt,), optional
             Labels of the target rows; None, NaN or -1 mark those without.
         sample_domain : array-like of shape (n,), optional
@@ -556,8 +558,9 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Rows of one domain, seen at fit or not.
-        domain : {"target", "source"}, str or number, default="target"
+        domain : {"target", "source", "unseen"}, str or number, default="target"
             Which one; of several sources ``"source"`` is the first, others have names and numbers.
+            ``"unseen"`` is any other domain, where `fit` had no target.
         sample_domain : array-like of shape (n,), optional
             Positive for source rows, negative for target rows; each row then goes through the
             projection of its own domain.

@@ -10,7 +10,12 @@ from ilspace.ils.map import ILSMap
 from ilspace.ils.online import OnlineState, update_ils
 from ilspace.ils.problem import ILSProblem, make_problem
 from ilspace.ils.settings import ObjectiveSettings
-from ilspace.ils.sources import SourceEvidence, source_evidence, weights_of_agreement, weights_of_trust
+from ilspace.ils.sources import (
+    SourceEvidence,
+    source_evidence,
+    weights_of_agreement,
+    weights_of_trust,
+)
 
 __all__ = [
     "INITS",

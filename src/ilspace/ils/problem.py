@@ -33,8 +33,8 @@ DEFAULT_COMPONENTS_ACROSS = 20
 """The same for domains of different columns, where only class means can be aligned."""
 
 DEFAULT_COMPONENTS_UNSEEN = 60
-"""The same without a target, of several sources. Chosen among 30, 45, 60 and 79 on two draws of each
-domain of Office+Caltech10 that no table reports, by the rules "ridge" and "nearest" together."""
+"""The same for several sources without a target. Chosen among 30, 45, 60 and 79 on two draws of
+each domain of Office+Caltech10 that no table reports, by the rules "ridge" and "nearest"."""
 
 EVALUATION_ROWS = 2048
 """Number of labelled rows on which a stochastic iterate is evaluated: their pairs cost about as
