@@ -1069,6 +1069,16 @@ MUTANTS = (
     ),
     # -- queries -----------------------------------------------------------------------------------
     Mutant(
+        "doubt-alone",
+        "queries",
+        "active/facility.py",
+        "    doubt = doubt + doubt.mean()\n",
+        "",
+        (
+            "tests/active/test_strategies.py::test_facility_location_is_the_greedy_choice_of_a_naive_loop",
+        ),
+    ),
+    Mutant(
         "bounds-taken-for-gains",
         "queries",
         "active/facility.py",
