@@ -1025,7 +1025,7 @@ MUTANTS = (
         "rows-of-the-rule-stay-equal",
         "several sources",
         "ils/rounds.py",
-        "factor * _own_weights(domain)[sample]",
+        "(factor * _own_weights(domain))[sample]",
         "_own_weights(domain)[sample]",
         ("tests/ils/test_sources.py::test_weights_of_sources_become_weights_of_rows",),
     ),
@@ -1079,6 +1079,45 @@ MUTANTS = (
         "space.restrict(each) * (scale / total)",
         "space.restrict(each) * scale",
         ("tests/ils/test_higher_moments.py::TestFits::test_dask_gives_the_same",),
+    ),
+    Mutant(
+        "unseen-domain-projected-like-the-first-source",
+        "several sources",
+        "ils/map.py",
+        "mean = Stiefel(*point[0].shape).mean(others, shares.tolist())",
+        "mean = others[0]",
+        (
+            "tests/estimators/test_unseen.py::test_the_projection_is_the_mean_of_those_of_the_sources",
+        ),
+    ),
+    Mutant(
+        "mean-projection-without-weights",
+        "several sources",
+        "manifolds/stiefel.py",
+        "(w * x for w, x in zip(weights, points, strict=True))",
+        "(x for w, x in zip(weights, points, strict=True))",
+        (
+            "tests/estimators/test_unseen.py::test_the_mean_is_the_nearest_point_of_the_manifold",
+            "tests/estimators/test_unseen.py::test_the_projection_is_the_mean_of_those_of_the_sources",
+        ),
+    ),
+    Mutant(
+        "all-rows-move-with-the-batch",
+        "several sources",
+        "estimators/unseen.py",
+        "return X + like(unseen.astype(float), X)[:, None] * shift[None, :]",
+        "return X + shift[None, :]",
+        ("tests/estimators/test_unseen.py::test_of_rows_of_several_domains_only_the_unseen_move",),
+    ),
+    Mutant(
+        "all-sources-are-trusted-alike",
+        "several sources",
+        "ils/sources.py",
+        "weights *= np.clip(values / half, _LEAST, 1.0)",
+        "weights *= 1.0",
+        (
+            "tests/estimators/test_unseen.py::test_sources_are_equal_unless_they_cannot_be_relied_on",
+        ),
     ),
     # -- queries -----------------------------------------------------------------------------------
     Mutant(
