@@ -13,6 +13,7 @@ from ilspace.cli import Interruption, explain, interruption_code
 
 REQUESTS = {
     "TableError": "ilspace.tables.errors",
+    "PictureError": "ilspace.images.errors",
     "ModelFileError": "ilspace.storage.error",
     "ClusterError": "ilspace.dask.clusters",
     "PlanError": "ilspace.benchmark.plan_entries",

@@ -24,6 +24,7 @@ from ilspace.pages import (
 from ilspace.tables.job import Adaptation
 from ilspace.tables.prediction import predictions_table
 from ilspace.tables.reading import STANDARD_INPUT
+from ilspace.tables.report_pictures import doubtful_pictures
 
 MOST_POINTS = 2000
 """Points of each table in a scatter plot."""
@@ -190,7 +191,8 @@ def _doubtful(adaptation: Adaptation) -> str:
         for row in shown[heads].astype(object).to_numpy().tolist()
     ]
     what = "Target rows whose label has the smallest probability: look at these first."
-    return plain_table(heads, lines, caption=what)
+    pictures = "" if adaptation.pictures is None else doubtful_pictures(adaptation, rows)
+    return plain_table(heads, lines, caption=what) + pictures
 
 
 def _frequencies_in_words(summary: dict[str, Any]) -> str:
@@ -335,5 +337,7 @@ def _what_was_done(summary: dict[str, Any]) -> str:
         ["versions", ", ".join(f"{k} {v}" for k, v in summary["versions"].items())],
         ["time", f"{summary['seconds']:.1f} s"],
     ]
+    if "pictures" in inputs:
+        rows.insert(3, ["pictures", f"features of {inputs['pictures']['backbone']}"])
     notes = "".join(f"<li>{escaped(each)}</li>" for each in summary["notes"])
     return plain_table(["what", "how"], rows) + (f"<p>Notes:</p><ul>{notes}</ul>" if notes else "")
