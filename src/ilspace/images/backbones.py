@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from statistics import median
@@ -90,30 +89,22 @@ class Backbone(Protocol):
         ...
 
 
-@dataclass(frozen=True)
 class Pixels:
     """Grey values of the picture reduced to a small square: for digits, icons and the like.
 
-    Attributes
+    Parameters
     ----------
-    side : int
+    side : int, default=16
         Of the square.
     """
-
-    side: int = _SIDE
 
     is_slow = False
     scaling = "l2"
 
-    @property
-    def name(self) -> str:
-        """With the side, if it is another one than usual."""
-        return PIXELS if self.side == _SIDE else f"{PIXELS}:{self.side}"
-
-    @property
-    def key(self) -> str:
-        """The side says it all."""
-        return f"{PIXELS}:{self.side}"
+    def __init__(self, side: int = _SIDE):
+        self.side = side
+        self.key = f"{PIXELS}:{side}"
+        self.name = PIXELS if side == _SIDE else self.key
 
     def prepare(self, picture: Image.Image) -> np.ndarray:
         """Reduce a picture.

@@ -7,6 +7,8 @@ import io
 import warnings
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from ilspace.images.errors import PictureError
 
 if TYPE_CHECKING:
@@ -72,13 +74,10 @@ def decode(content: bytes, *, side: int | None = None) -> Image.Image:
 def _in_rgb(picture: Image.Image) -> Image.Image:
     from PIL import Image
 
-    if picture.mode.startswith("I;16"):  # Pillow would cut 16 bits off at 255
-        picture = picture.point(lambda value: value / 256).convert("L")
-    elif picture.mode in ("I", "F"):
-        low, high = picture.getextrema()
-        span = (high - low) or 1
-        picture = picture.convert("F").point(lambda value: value * (255 / span) - low * 255 / span)
-        picture = picture.convert("L")
+    if picture.mode.startswith(("I", "F")):  # of which Pillow would cut off all above 255
+        values = np.nan_to_num(np.asarray(picture, np.float64))
+        low, high = (0, 65535) if picture.mode.startswith("I;16") else (values.min(), values.max())
+        picture = Image.fromarray(np.uint8(255 * (values - low) / ((high - low) or 1)))
     if picture.has_transparency_data:
         white = Image.new("RGBA", picture.size, "white")
         picture = Image.alpha_composite(white, picture.convert("RGBA"))

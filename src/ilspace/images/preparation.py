@@ -37,8 +37,8 @@ class Preparation:
 
     crop: int = SIDE
     shorter: int = 256
-    mean: tuple[float, float, float] = (0.485, 0.456, 0.406)
-    std: tuple[float, float, float] = (0.229, 0.224, 0.225)
+    mean: tuple[float, ...] = (0.485, 0.456, 0.406)
+    std: tuple[float, ...] = (0.229, 0.224, 0.225)
 
     def __call__(self, picture: Image.Image) -> np.ndarray:
         """Prepare a picture.
@@ -63,7 +63,7 @@ class Preparation:
         box = (left, top, picture.width - left, picture.height - top)
         square = picture.resize((self.crop, self.crop), Image.Resampling.BICUBIC, box=box)
         values = np.asarray(square, np.float32) / 255
-        values = (values - np.float32(self.mean)) / np.float32(self.std)
+        values = (values - np.array(self.mean, np.float32)) / np.array(self.std, np.float32)
         return np.ascontiguousarray(values.transpose(2, 0, 1))
 
 

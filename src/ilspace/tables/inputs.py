@@ -20,6 +20,7 @@ from ilspace.tables.pictures import (
     PictureOptions,
     are_pictures,
     find_pictures,
+    refuse_folder_without,
 )
 from ilspace.tables.reading import STANDARD_INPUT, read_table, sha256_of
 
@@ -132,6 +133,8 @@ def read_inputs(
     have_pictures = [are_pictures(each, pictures) for each in paths.values()]
     if any(have_pictures):
         if not all(have_pictures) or partitioned:
+            for path in paths.values():
+                refuse_folder_without(path)
             other = "a table on workers" if partitioned else "a table without"
             raise TableError(
                 f"Source and target must both be pictures, but one is {other}: name two folders "

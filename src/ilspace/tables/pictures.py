@@ -150,8 +150,8 @@ def find_pictures(
         )
     path = Path(path)
     if not holds_pictures(path):
-        if path.is_dir() and column is None:
-            raise TableError(f"The folder {path} must hold pictures, but has none: name another.")
+        if column is None:
+            refuse_folder_without(path)
         return _named_in_table(path, column, label, string_columns)
     names = picture_files(path)
     found = [class_folder(each) for each in names]
@@ -169,6 +169,20 @@ def find_pictures(
             )
         table[label] = pd.Series([each or "" for each in found], dtype=object)
     return PictureFiles(path, PICTURE, table, path)
+
+
+def refuse_folder_without(path: str | Path) -> None:
+    """Refuse a folder in which there are neither pictures nor tables.
+
+    Parameters
+    ----------
+    path : str or Path
+        A folder, or anything else.
+    """
+    path = Path(path)
+    is_folder = path.is_dir() and next(path.rglob("*.parquet"), None) is None
+    if is_folder and not holds_pictures(path):
+        raise TableError(f"The folder {path} must hold pictures, but has none: name another.")
 
 
 def _named_in_table(
