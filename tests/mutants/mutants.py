@@ -430,7 +430,7 @@ MUTANTS = (
     Mutant(
         "all-pairs-of-long-tables",
         "committee and verdict",
-        "tables/classifier.py",
+        "tables/training.py",
         "if len(codes) > PAIR_ROWS:",
         "if len(codes) > 10 * PAIR_ROWS:",
         (
@@ -456,18 +456,18 @@ MUTANTS = (
     Mutant(
         "all-scaled-by-the-source",
         "committee and verdict",
-        "tables/classifier.py",
-        '{"own": self.target_encoder_.scale_entries(entries)}',
-        '{"own": self.source_encoder_.scale_entries(entries)}',
+        "tables/committee.py",
+        '{"own": own.scale_entries(entries)}',
+        '{"own": (shared or own).scale_entries(entries)}',
         ("tests/tables/test_table_classifier.py::test_members_are_trained_alone_on_encoded_rows",),
     ),
     Mutant(
         "without-adaptation-target-labels-help",
         "committee and verdict",
         "tables/classifier.py",
-        'LogisticRule().fit(views.source["source"], classes[codes])',
-        'LogisticRule().fit(views.source["source"], classes[codes], views.target["source"], '
-        "np.where(known >= 0, classes[known], np.array(None)))",
+        "self.unadapted_ = training.train_unadapted(views, codes)",
+        'self.unadapted_ = METHODS["linear"].make().fit(views.source["source"], classes[codes], '
+        'views.target["source"], np.where(known >= 0, classes[known], np.array(None)))',
         (
             "tests/tables/test_table_classifier.py::test_labels_without_adaptation_know_no_target_label",
         ),
@@ -475,9 +475,9 @@ MUTANTS = (
     Mutant(
         "labels-that-judge-are-not-hidden",
         "committee and verdict",
-        "tables/classifier.py",
-        "given[hidden] = -1",
-        "given[hidden] = known[hidden]",
+        "tables/training.py",
+        "known[rows] = -1",
+        "known[rows] = self.known[rows]",
         ("tests/tables/test_verdict.py::test_labels_are_hidden_in_turn",),
     ),
     Mutant(

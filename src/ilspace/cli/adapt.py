@@ -15,8 +15,8 @@ from ilspace.cli._pictures import BackboneOption, CacheOption, PicturesOption, p
 from ilspace.cli._refusals import refusals
 
 if TYPE_CHECKING:
-    from ilspace.tables.classifier import Step
     from ilspace.tables.job import Listener
+    from ilspace.tables.training import Step
 
 EXAMPLES = """**Examples**
 

@@ -13,13 +13,8 @@ import numpy as np
 import pandas as pd
 
 from ilspace.ils.rounds import PAIR_ROWS
-from ilspace.tables.classifier import (
-    COMMITTEE,
-    JUDGED_ROWS,
-    UNADAPTED,
-    Step,
-    TableClassifier,
-)
+from ilspace.tables.classifier import JUDGED_ROWS, TableClassifier
+from ilspace.tables.committee import UNADAPTED
 from ilspace.tables.diagnosis import Diagnosis, diagnose
 from ilspace.tables.errors import TableError, as_table_errors
 from ilspace.tables.inputs import PicturePair, read_inputs, refuse_two_standard_inputs
@@ -28,6 +23,7 @@ from ilspace.tables.members import METHODS
 from ilspace.tables.partitioned import PartitionedTable, fit_whole
 from ilspace.tables.pictures import PictureOptions
 from ilspace.tables.prediction import new_rows, threads_for_rows, with_given
+from ilspace.tables.training import COMMITTEE, Step
 from ilspace.tables.verdict import Word
 
 _FOR_DEVELOPERS = (DeprecationWarning, FutureWarning, PendingDeprecationWarning, ResourceWarning)
@@ -42,7 +38,7 @@ class Listener:
     on_stage : callable
         Called with the name of the stage that begins.
     on_step : callable
-        Called with a :class:`~ilspace.tables.classifier.Step` at each iteration of a fit.
+        Called with a :class:`~ilspace.tables.training.Step` at each iteration of a fit.
     on_count : callable
         Called with how many steps of a stage are done, and of how many.
     """
