@@ -82,7 +82,7 @@ def predict(
         from ilspace.tables.errors import TableError
         from ilspace.tables.prediction import doubts_in_words, label_file
 
-        loaded = _loaded(model)
+        loaded = loaded_model(model)
         embedder = _embedder(model, table, pictures, backbone, cache)
         if Path(output).is_file() and Path(table).is_file() and Path(output).samefile(table):
             raise TableError(f"The output {output} must not be the table itself: name another.")
@@ -139,7 +139,19 @@ def _embedder(
     return Embedder(replace(options, backbone=name))
 
 
-def _loaded(path: Path) -> TableClassifier:
+def loaded_model(path: Path) -> TableClassifier:
+    """Load a model of tables.
+
+    Parameters
+    ----------
+    path : Path
+        Its file, or the folder of results that it is in.
+
+    Returns
+    -------
+    TableClassifier
+        Fitted.
+    """
     from ilspace.tables import TableClassifier, TableError, load
     from ilspace.tables.prediction import MODEL
 

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+import pandas as pd
 
 from ilspace.images.files import holds_pictures, picture_files, sha256_of_pictures
 from ilspace.tables.errors import TableError
@@ -174,3 +178,41 @@ def read_again(
         seed=inputs["seed"],
         pictures=options,
     )
+
+
+def row_called(table: pd.DataFrame, row: int | None, name: str | None, ids: Sequence[str]) -> int:
+    """Find a row by its number or by an identifier.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The rows.
+    row : int or None
+        Its number, from 1.
+    name : str or None
+        What one of its identifiers is.
+    ids : sequence of str
+        Columns that name rows.
+
+    Returns
+    -------
+    int
+        Its position, from 0.
+    """
+    if (row is None) == (name is None):
+        raise TableError("A row must be named by --row or by --id, but not by both: add one.")
+    if row is not None:
+        if row > len(table):
+            raise TableError(
+                f"The row must be one of the {len(table)} rows of the target, but is {row}: name "
+                "another."
+            )
+        return row - 1
+    named = [each for each in ids if each in table.columns]
+    found = np.flatnonzero((table[named].astype(str) == name).any(axis=1)) if named else []
+    if len(found) != 1:
+        raise TableError(
+            f"The identifier must be that of one row of the target, but {len(found) or 'none'} "
+            f"has {name!r}: check it, or name the number of the row with --row."
+        )
+    return int(found[0])
