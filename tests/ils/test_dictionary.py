@@ -17,7 +17,7 @@ X, Y, XT = DATA.X, DATA.y, DATA.Xt
 SOURCES, LABELS = [X[:24], X[24:] + 1], [Y[:24], Y[24:]]
 
 
-def fitted(rows=X, labels=Y, target=XT, n_atoms: Any = 8, **parameters):
+def fitted(rows=X, labels=Y, target=XT, n_atoms: Any = 8, **parameters) -> Any:
     model = ILSTransformer(4, n_atoms=n_atoms, random_state=0, **parameters)
     return model.fit(rows, labels, target)
 

@@ -164,8 +164,8 @@ def learn_dictionary(
     manifold = Oblique(rows.shape[1], n_atoms)
     start = manifold.project(rows[rng.choice(usable, n_atoms, replace=False)].T)
 
-    def loss(atoms: Array) -> tuple[Array, Array]:
-        return dictionary_loss(rows, atoms, PENALTY, n_steps=_LEARNING_STEPS)
+    def loss(point: Array) -> tuple[Array, Array]:
+        return dictionary_loss(rows, point, PENALTY, n_steps=_LEARNING_STEPS)
 
     solution = solve(Problem(manifold, loss), start, tol=_TOL, patience=3, max_iter=_MAX_ITER)
     return Dictionary(like(solution.point, ils.maps[0]))
