@@ -9,6 +9,7 @@ EXAMPLES = (
     "few_target_labels",
     "different_widths",
     "several_sources",
+    "unseen_domain",
     "latent_space",
     "compare_methods",
     "when_not_to_adapt",

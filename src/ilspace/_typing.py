@@ -156,6 +156,36 @@ class Hinge(Protocol):
         ...
 
 
+@runtime_checkable
+class UniformHinge(Protocol):
+    """A loss that is summed in given memory over pairs of one kind."""
+
+    def uniform_sum(
+        self, excess: Array, pull: float, out: Array, others: tuple[Array, float] | None = None
+    ) -> tuple[float, Array]:
+        """Weighted sum over pairs of one kind and weight, and slopes to be multiplied by it.
+
+        Parameters
+        ----------
+        excess : ndarray of shape (n, m)
+            By how much the squared distances exceed the margin; overwritten.
+        pull : float
+            Half the weight of each pair, negative for dissimilar ones.
+        out : ndarray of shape (n, m)
+            Receives the slopes.
+        others : tuple of ndarray and float, optional
+            Flat positions of a few pairs of another kind, and their pull.
+
+        Returns
+        -------
+        value : float
+            The sum.
+        slopes : ndarray of shape (n, m)
+            `out`; slopes in the squared distances, over half the weight of a pair.
+        """
+        ...
+
+
 class Pairs(Protocol):
     """A choice of pairs of labelled rows, able to sum a hinge over them."""
 

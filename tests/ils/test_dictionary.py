@@ -134,10 +134,13 @@ def test_models_of_earlier_versions_load():
     model = fitted(n_atoms=None)
     state = state_of(model)
     assert "dictionary" not in state["fitted"]["map_"]  # as they were written
-    del state["parameters"]["n_atoms"]
+    for name in ("n_atoms", "unseen_mean"):
+        del state["parameters"][name]
+    del state["fitted"]["_has_target"]
     older = estimator_of(state)
     np.testing.assert_array_equal(older.transform(XT), model.transform(XT))
     assert older.map_.dictionary is None
+    assert older._has_target is True
 
 
 @pytest.mark.parametrize(

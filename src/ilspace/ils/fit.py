@@ -91,6 +91,7 @@ def fit_ils(
     ((40, 2), 'SETTLED')
     """
     rng = as_generator(random_state)
+    domains = domains.with_unseen()
     with threads_for(domains.all):
         problem, solution = solve_ils(
             domains,
@@ -110,6 +111,8 @@ def fit_ils(
             solution = _evaluated_on_all_pairs(solution, problem)
         report_end(solution, verbose, name)
         ils = ILSMap.from_solution(problem, solution, domains.dtype)
+        if domains.is_unseen and (objective or ObjectiveSettings()).orthonormal:
+            ils = ils.with_mean_projection(domains.shares_of_sources)
         if n_atoms is None:
             return ils
         return replace(ils, dictionary=learn_dictionary(ils, domains, n_atoms, rng))

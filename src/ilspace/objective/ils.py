@@ -8,9 +8,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from ilspace._typing import Array, PairTerm, Point
 from ilspace.backend import array_namespace, dot, identity, logdet_and_inverse
 from ilspace.objective.cumulants import CumulantTerm
+
+_BLUNT = 8.0
+"""Sharpness up to which the slope at distance 0 is far from its limit."""
 
 
 @dataclass(frozen=True)
@@ -60,6 +65,64 @@ class SmoothHinge:
         bent += 0.5
         return value, bent
 
+    def uniform_sum(
+        self,
+        excess: np.ndarray,
+        pull: float,
+        out: np.ndarray,
+        others: tuple[np.ndarray, float] | None = None,
+    ) -> tuple[float, np.ndarray]:
+        r"""Do the same as :meth:`weighted_sum` for pairs of one kind and weight, in memory given.
+
+        Parameters
+        ----------
+        excess : ndarray of shape (n, m)
+            By how much the squared distances exceed the margin, :math:`d - 1`; overwritten.
+        pull : float
+            Half the weight of each pair, positive if they are similar, negative if they are
+            dissimilar; not 0.
+        out : ndarray of shape (n, m)
+            Receives the slopes.
+        others : tuple of ndarray and float, optional
+            Flat positions of a few pairs of another kind, and their pull.
+
+        Returns
+        -------
+        value : float
+            :math:`\sum w\,\ell_\beta(y(d - 1))`.
+        slopes : ndarray of shape (n, m)
+            `out`; times the magnitude of `pull` they are those of :meth:`weighted_sum`.
+        """
+        sign, half = math.copysign(1.0, pull), self.sharpness / 2
+        few = None if others is None else excess.take(others[0])
+        excess *= half
+        np.tanh(excess, out=out)
+        out += 1
+        losses = math.nan
+        if sign < 0 and self.sharpness <= _BLUNT:
+            # ℓ(-e) = -log((1 + t)/2)/β: exact as long as t = tanh(βe/2) is not close to -1
+            losses = (math.log(2) * out.size - _sum_of_logs(out)) / half
+        out -= 1
+        if not math.isfinite(losses):
+            losses = sign / half * float(excess.sum()) + float(np.abs(excess).sum()) / half
+            grown = np.abs(out, out=excess)
+            grown += 1
+            losses += (math.log(2) * out.size - _sum_of_logs(grown)) / half
+        value = abs(pull) * losses
+        if others is None or few is None:
+            out += sign
+            return value, out
+        positions, other = others
+        slopes = out.take(positions)
+        both = np.abs(few) - np.log((1 + np.abs(slopes)) / 2) / half
+        value += (abs(other) - abs(pull)) * float(both.sum())
+        value += (other - pull) * float(few.sum())
+        slopes += math.copysign(1.0, other)
+        slopes *= abs(other / pull)
+        out += sign
+        out.put(positions, slopes)
+        return value, out
+
     def weighted_sum(self, excess: Array, pulls: Array) -> tuple[Array, Array]:
         r"""Weighted sum of the losses of many pairs, and its slope in each squared distance.
 
@@ -94,6 +157,21 @@ class SmoothHinge:
         bent *= halves
         bent += pulls
         return value, bent
+
+
+def _sum_of_logs(numbers: np.ndarray) -> float:
+    """Sum of the logarithms of numbers up to 2, from products of some of them."""
+    lowest = float(numbers.min())
+    if not lowest > 0:
+        return -math.inf if lowest == 0 else math.nan
+    kind = np.finfo(numbers.dtype)
+    least = math.log(kind.tiny) / min(math.log(lowest), -1e-3)
+    n_rows = max(1, int(min(least, math.log2(kind.max) - 1)))
+    total = 0.0
+    for start in range(0, len(numbers), n_rows):
+        product = np.multiply.reduce(numbers[start : start + n_rows], axis=0)
+        total += float(np.log(product, out=product).sum())
+    return total
 
 
 def stein_divergence(a: Array, b: Array | None = None, /) -> tuple[Array, Array, Array]:
