@@ -100,11 +100,11 @@ $(VENV)/pyvenv.cfg:
 # pyright reads the imports of the tests too, hence their extras.
 $(VENV)/.stamp-lint: EXTRAS := lint,test
 $(VENV)/.stamp-%: EXTRAS = $*
-$(VENV)/.stamp-%: pyproject.toml | $(VENV)/pyvenv.cfg
+$(VENV)/.stamp-%: pyproject.toml src/ilspace/_version.py | $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --editable ".[$(EXTRAS)]"
 	@touch $@
 
-$(OLDEST)/.stamp: pyproject.toml .ci/oldest.py
+$(OLDEST)/.stamp: pyproject.toml src/ilspace/_version.py .ci/oldest.py
 	$(PYTHON) -m venv --clear $(OLDEST)
 	$(PYTHON) .ci/oldest.py > $(OLDEST)/constraints.txt
 	$(OLDEST)/$(SCRIPTS)/python -m pip install --quiet --editable ".[test]" \

@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 import typer
 
 from ilspace.cli import Interruption, explain, interruption_code
+from ilspace.cli._log import note
 
 REQUESTS = {
     "TableError": "ilspace.tables.errors",
@@ -71,4 +72,5 @@ def refusals(
     else:
         return
     typer.echo(said, err=True)
+    note(f"{said} (exit code {code})", failed=True)
     raise typer.Exit(code)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,6 +11,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
+from ilspace.cli._log import note, say
 from ilspace.cli._refusals import refusals
 
 if TYPE_CHECKING:
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 EXAMPLES = """**Examples**
 
 - `ilspace predict out/model.safetensors new.csv -o labels.csv`
+
+- `ilspace predict out new.parquet -o labels.parquet`: the folder will do; Parquet by its suffix
 
 - `ilspace predict out/model.safetensors - < new.csv | head`: from and to a pipe
 
@@ -35,7 +39,12 @@ def predict(
         str, typer.Argument(help="Rows of the target domain, any format; - for standard input.")
     ],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="CSV file; - for standard output.")
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            help="CSV file, or Parquet if it ends in .parquet; - for standard output.",
+        ),
     ] = "-",
     rows: Annotated[int, typer.Option(min=1, help="Rows to hold in memory at a time.")] = 10_000,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
@@ -71,7 +80,7 @@ def predict(
         console.quiet = quiet or not console.is_terminal  # where nothing moves, nothing is left
         with (
             Progress(*columns, console=console, transient=True) as progress,
-            _opened(output, force=force) as stream,
+            _opened(output, loaded, force=force) as stream,
         ):
             task = progress.add_task("", total=None)
 
@@ -81,13 +90,12 @@ def predict(
             counts = label_file(
                 loaded, table, output=stream, n_rows=rows, spreadsheet=spreadsheet, on_rows=show
             )
-        if quiet:
-            return
+        tell = note if quiet else say
         said = f"Labelled {counts.rows} rows, {counts.trusted / counts.rows:.0%} trusted"
         doubts = {word: n / counts.rows for word, n in counts.doubts.items()}
-        typer.echo(f"{said}{doubts_in_words(doubts)}.", err=True)
+        tell(f"{said}{doubts_in_words(doubts)}.")
         if counts.left_out:
-            typer.echo(f"Unknown to the model, and left out: {listed(counts.left_out)}.", err=True)
+            tell(f"Unknown to the model, and left out: {listed(counts.left_out)}.")
 
 
 def _loaded(path: Path) -> TableClassifier:
@@ -112,10 +120,11 @@ def _loaded(path: Path) -> TableClassifier:
 
 
 @contextmanager
-def _opened(output: str, *, force: bool) -> Iterator[IO[str]]:
-    """A stream that becomes a file once it is whole."""
+def _opened(output: str, model: TableClassifier, *, force: bool) -> Iterator[IO[str]]:
+    """A stream of lines that becomes a file once it is whole."""
     from ilspace.storage import whole_file
     from ilspace.tables.errors import TableError
+    from ilspace.tables.parquet_output import SUFFIX, write_parquet
 
     if output == "-":
         yield sys.stdout
@@ -135,5 +144,13 @@ def _opened(output: str, *, force: bool) -> Iterator[IO[str]]:
         )
     if not path.parent.is_dir():
         raise TableError(f"The folder {path.parent} must exist, but does not: make it.")
-    with whole_file(path, "w", encoding="utf-8", newline="") as stream:
+    if path.suffix.lower() != SUFFIX:
+        with whole_file(path, "w", encoding="utf-8", newline="") as stream:
+            yield stream
+        return
+    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as stream:
         yield stream
+        stream.flush()
+        stream.seek(0)
+        with whole_file(path, "wb") as file:
+            write_parquet(stream.buffer, file, are_numbered=not model.plan_.ids)
