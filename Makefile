@@ -22,7 +22,7 @@ endif
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-oldest fuzz lint format docs perf dist docker-steps clean
+.PHONY: help demo test test-slow test-oldest fuzz lint format docs perf perf-history dist docker-steps clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -79,6 +79,14 @@ docs: $(VENV)/.stamp-docs ## Build the site into build/docs/html; needs no netwo
 
 perf: $(VENV)/.stamp-perf ## Compare speed with pymanopt, as ratios
 	$(BIN)/python perf/run.py $(ARGS)
+
+# A quick look at the tree as it is; for a history: make perf-history ARGS="run v0.1.0..main"
+perf-history: export OMP_NUM_THREADS := 1
+perf-history: export OPENBLAS_NUM_THREADS := 1
+perf-history: ARGS = run --python=same --quick --show-stderr
+perf-history: $(VENV)/.stamp-perf ## Time the fit, prediction and start with asv; results in build/asv
+	$(BIN)/asv machine --yes
+	$(BIN)/asv $(ARGS)
 
 dist: $(VENV)/.stamp-dist ## Build wheel and sdist into dist, install each, test what was installed
 	$(BIN)/python .ci/dist.py $(ARGS)

@@ -29,6 +29,9 @@ from ilspace.tables.prediction import new_rows, threads_for_rows, with_given
 from ilspace.tables.reading import STANDARD_INPUT, read_table, sha256_of
 from ilspace.tables.verdict import Word
 
+_SHOWN_ROWS = 5
+"""Labelled rows that a notebook shows."""
+
 _FOR_DEVELOPERS = (DeprecationWarning, FutureWarning, PendingDeprecationWarning, ResourceWarning)
 
 
@@ -89,6 +92,15 @@ class Adaptation:
     seconds: float
     inputs: dict[str, Any]
     whole: PartitionedTable | None = None
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the verdict, how much is trusted, and some labels."""
+        predicted = self.predicted
+        shown = self.labelled.head(_SHOWN_ROWS).to_html(border=0, float_format="%.2f")
+        return (
+            f"{self.diagnosis.verdict._repr_html_()}<p>Trusted predictions: "
+            f"{predicted['trusted'].mean():.0%} of {len(predicted)}.</p>{shown}"
+        )
 
     @property
     def n_target_rows(self) -> int:
