@@ -10,6 +10,8 @@ import typer
 from ilspace import __version__
 from ilspace.cli import adapt as adapting
 from ilspace.cli import demo as showing
+from ilspace.cli import embed as embedding
+from ilspace.cli import explain as explaining
 from ilspace.cli import label as labelling
 from ilspace.cli import predict as predicting
 from ilspace.cli._log import start_log
@@ -26,6 +28,8 @@ app = typer.Typer(
 app.command(epilog=adapting.EXAMPLES)(adapting.adapt)
 app.command(epilog=predicting.EXAMPLES)(predicting.predict)
 app.command(epilog=labelling.EXAMPLES)(labelling.label)
+app.command(epilog=explaining.EXAMPLES)(explaining.explain)
+app.command(epilog=embedding.EXAMPLES)(embedding.embed)
 app.command(epilog=showing.EXAMPLES)(showing.demo)
 app.add_typer(bench)
 app.add_typer(data)
