@@ -97,4 +97,4 @@ html_theme_options = {
     "show_toc_level": 2,
 }
 # pages of the first level have no neighbours to list
-html_sidebars = dict.fromkeys(("index", "quickstart", "mathematics", "reproduction"), [])
+html_sidebars = dict.fromkeys(("index", "quickstart", "mathematics", "reproduction", "field"), [])

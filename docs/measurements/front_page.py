@@ -57,7 +57,7 @@ def accuracy(results: StoredResults) -> str:
         # the paper's numbers are for its own features
         published = said(place, "ILS", "paper") if "l1-zscore" in place else "–"
         cells = [said(place, plain), said(place, "best other"), published]
-        cells += [f"**{said(place, 'ILS')}**", f"{said(place, 'ILS', 'firsts')} of 12"]
+        cells += [f"**{said(place, 'ILS')}**", f"{said(place, 'ILS', 'firsts')}/12"]
         lines.append(f"| {name} | {' | '.join(cells)} |")
     others = {said(place, "best other", "name") for place in ROWS.values()}
     if others != {"PCA, self-training"}:
