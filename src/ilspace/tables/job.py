@@ -64,7 +64,7 @@ class Adaptation:
     y, yt : ndarray
         Their labels; `yt` is None if no target row has one.
     labelled : DataFrame
-        What :meth:`TableClassifier.label_rows` says of the target rows, and in the column
+        What :meth:`ilspace.TableClassifier.label_rows` says of the target rows, and in the column
         ``given``, if some target rows had labels, which.
     diagnosis : Diagnosis
         Whether and how it helps.
