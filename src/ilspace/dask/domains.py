@@ -374,7 +374,8 @@ class DaskDomains(Domains):
             mean, there = (delayed(each, traverse=False) for each in (mean, mapping))
             found = compute(*(send(each, mean, mapping=there) for each in domain.partitions))
             nothing = np.empty((0, mapping.shape[1]), mapping.dtype), np.empty(0, np.int64)
-            gathered.append(tuple(map(np.concatenate, zip(nothing, *found, strict=True))))
+            rows, codes = map(np.concatenate, zip(nothing, *found, strict=True))
+            gathered.append((ils.combined(rows), codes))
         return tuple(gathered)
 
 
