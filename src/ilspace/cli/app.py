@@ -47,6 +47,8 @@ EXAMPLES = """**Examples**
 
 - `ilspace predict out more.csv -o labels.csv`: and further ones, later
 
+- `ilspace adapt photos-2024 photos-2025 -o out`: the same for pictures
+
 - `ilspace label out`: which rows to label by hand
 
 - `ilspace demo`: a first look, on real digits
