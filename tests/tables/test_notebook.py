@@ -6,6 +6,7 @@ from tables.small_tables import small_tables
 
 from ilspace import ILSClassifier
 from ilspace.tables import Adaptation, Verdict, adapt_files
+from ilspace.tables.verdict import Word
 
 HOSTILE = "<script>alert(1)</script>"
 
@@ -23,7 +24,9 @@ def test_a_job_shows_its_verdict_and_some_labels(tmp_path):
 
 
 def test_a_verdict_escapes_what_the_data_hold():
-    verdict = Verdict("word", HOSTILE, HOSTILE, "target labels", 12, {HOSTILE: 0.5}, {}, 0.9, None)
+    verdict = Verdict(
+        Word.ADAPTED, HOSTILE, HOSTILE, "target labels", 12, {HOSTILE: 0.5}, {}, 0.9, None
+    )
     shown = verdict._repr_html_()
     assert "<script>" not in shown
     assert "50%" in shown
@@ -31,7 +34,7 @@ def test_a_verdict_escapes_what_the_data_hold():
 
 
 def test_a_verdict_without_labels_has_no_table():
-    verdict = Verdict("word", "Use these.", "So.", "agreement", 0, {}, {}, None, None)
+    verdict = Verdict(Word.ADAPTED, "Use these.", "So.", "agreement", 0, {}, {}, None, None)
     assert "<table>" not in verdict._repr_html_()
 
 

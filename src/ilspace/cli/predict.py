@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 import tempfile
 from collections.abc import Iterator
@@ -209,9 +210,10 @@ def _opened(output: str, model: TableClassifier, *, force: bool) -> Iterator[IO[
         with whole_file(path, "w", encoding="utf-8", newline="") as stream:
             yield stream
         return
-    with tempfile.TemporaryFile("w+", encoding="utf-8", newline="") as stream:
+    with tempfile.TemporaryFile() as lines:
+        stream = io.TextIOWrapper(lines, encoding="utf-8", newline="")
         yield stream
-        stream.flush()
-        stream.seek(0)
+        stream.detach()
+        lines.seek(0)
         with whole_file(path, "wb") as file:
-            write_parquet(stream.buffer, file, are_numbered=not model.plan_.ids)
+            write_parquet(lines, file, are_numbered=not model.plan_.ids)

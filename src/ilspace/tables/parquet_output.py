@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 from csv import reader
-from typing import Any, BinaryIO
+from typing import IO, Any
 
 NUMBERS = {"probability": "float64", "trusted": "bool", "given": "bool"}
 """Columns of predictions that are no strings."""
@@ -12,7 +12,7 @@ NUMBERS = {"probability": "float64", "trusted": "bool", "given": "bool"}
 SUFFIX = ".parquet"
 
 
-def write_parquet(lines: BinaryIO, output: BinaryIO, *, are_numbered: bool) -> None:
+def write_parquet(lines: IO[bytes], output: IO[bytes], *, are_numbered: bool) -> None:
     """Turn predictions in CSV into Parquet, a block at a time.
 
     Parameters
