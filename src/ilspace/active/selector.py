@@ -105,7 +105,7 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
     1.0
     """
 
-    _revision: ClassVar[int] = 1
+    _revision: ClassVar[int] = 2
 
     _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict"])],

@@ -16,15 +16,16 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ilspace._typing import Array
-from ilspace.backend import array_namespace, as_generator, holds_dask, refuse_dask
+from ilspace.backend import array_namespace, as_generator, holds_dask, refuse_dask, to_numpy
 from ilspace.dask import refuse_in_one_place
-from ilspace.domains import Domains, domain_position
+from ilspace.domains import Domains
 from ilspace.domains.several import is_list_of_sources
 from ilspace.estimators.base import DomainAdapter, Position, latent_distance, latent_of
 from ilspace.estimators.batches import first_batch, next_batch
 from ilspace.estimators.class_prior import Assumed, assume, assume_in_pieces
 from ilspace.estimators.persistence import loadable, save_estimator, training_record
 from ilspace.estimators.source_weights import weigh_sources
+from ilspace.estimators.unseen import batch_centred, blocks_centred
 from ilspace.ils import INITS, ILSMap, ObjectiveSettings, OnlineState, fit_ils, update_ils
 from ilspace.ils.map import MAP
 from ilspace.optimizers import SOLVERS, STOCHASTIC_SOLVERS, Solution, Status
@@ -89,6 +90,10 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         within 1 % of one are normalised. Source rows then weigh q / p times as much, with q the
         share of their class in the target and p its share in the source: in the mean and
         covariance of the source and in the loss. Rows of a class of share 0 are left out.
+    unseen_mean : {"batch"}, default=None
+        What centres rows of a domain that `fit` did not see, of models that were fitted without a
+        target. None: the mean of all source rows. ``"batch"``: their own mean, so that all rows of
+        one call must be of one domain, and are predicted together.
     objective : ObjectiveSettings, default=None
         Weights of the terms, and what else experts and the reproduction of the paper need; None
         for the defaults of :class:`~ilspace.ObjectiveSettings`. Pass one, so that a search finds
@@ -170,7 +175,8 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
     -----
     Several sources work with arrays of any library, Dask collections, all solvers, `sample_weight`,
     `class_prior` and :meth:`save`; not with :meth:`partial_fit`. Where the columns of one source
-    are not those of the target, labels must relate all of them to it. The weights of the sources
+    are not those of the target, labels must relate all of them to it. Several sources without a
+    target give a map for any domain to come, ``domain="unseen"``. The weights of the sources
     cost one self-training rule in a space that is not learned; :class:`~ilspace.ObjectiveSettings`
     has a parameter for other ones.
 
@@ -197,6 +203,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
         "class_prior": [StrOptions({"source", "auto"}), "array-like", Mapping, None],
+        "unseen_mean": [StrOptions({"batch"}), None],
         "objective": [ObjectiveSettings, None],
         "init": [StrOptions({"auto", *INITS}), "array-like", tuple],
         "solver": [StrOptions({*SOLVERS, *STOCHASTIC_SOLVERS})],
@@ -220,6 +227,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         "feature_names_in_": Optional(ArrayOf(("d0",), kinds="O", check=_ARE_STRINGS)),
         "target_feature_names_in_": Optional(ArrayOf(("t",), kinds="O", check=_ARE_STRINGS)),
         "_shares_features": Value(bool),
+        "_has_target": Value(bool),
         "source_names_": Each(Value(str), "sources", check=NOT_EMPTY),
         "source_weights_": ArrayOf(("sources",), check=POSITIVE),
         "_source_numbers": Each(Value(float, check=POSITIVE), "sources"),
@@ -255,6 +263,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         n_components=None,
         *,
         class_prior: Any = None,
+        unseen_mean: str | None = None,
         objective=None,
         init="auto",
         solver="conjugate-gradient",
@@ -267,6 +276,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
     ):
         self.n_components = n_components
         self.class_prior = class_prior
+        self.unseen_mean = unseen_mean
         self.objective = objective
         self.init = init
         self.solver = solver
@@ -344,7 +354,8 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         y : array-like or Dask collection of shape (n,)
             Their labels, or a list of one such per source.
         Xt : array-like, sparse matrix or Dask collection of shape (nt, n_target_features), optional
-            Target rows. Without, a metric is learned on one domain.
+            Target rows. Without, a metric is learned on one domain; of several sources, a map for
+            any domain to come.
         yt : array-like of shape (nt,), optional
             Labels of the target rows; None, NaN or -1 mark those without.
         sample_domain : array-like of shape (n,), optional
@@ -377,7 +388,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         domains = self._check_domains(X, y, Xt, yt, **given, source_names=source_names)
         weighed, assumed = assume(self.class_prior, domains, self.random_state)
         told = {"verbose": self.verbose, "name": type(self).__name__}
-        weighed = weigh_sources(self.objective, weighed, self.random_state, **told)
+        weighed = weigh_sources(self.objective, weighed, self.random_state, **told).with_unseen()
         learned = self._learn(weighed)
         self._remember_columns(domains)
         self._store(learned, weighed, assumed)
@@ -547,8 +558,9 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Rows of one domain, seen at fit or not.
-        domain : {"target", "source"}, str or number, default="target"
+        domain : {"target", "source", "unseen"}, str or number, default="target"
             Which one; of several sources ``"source"`` is the first, others have names and numbers.
+            ``"unseen"`` is any other domain, where `fit` had no target.
         sample_domain : array-like of shape (n,), optional
             Positive for source rows, negative for target rows; each row then goes through the
             projection of its own domain.
@@ -563,6 +575,18 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         """
         check_is_fitted(self)
         return self._on_rows(latent_of, X, domain, sample_domain, width=self._n_features_out)
+
+    def _recentred(self, X, position: Position) -> tuple[Any, Position]:
+        if self.unseen_mean is None or self._has_target:
+            return X, position
+        return batch_centred(X, position, self.target_mean_), position
+
+    def _recentred_blocks(self, X, domain: str | float, sample_domain):
+        if self.unseen_mean is None or self._has_target:
+            return X
+        if sample_domain is not None or self._position(domain) >= 0:
+            return X
+        return blocks_centred(X, to_numpy(self.target_mean_))
 
     def _latent(self, X, position: Position) -> Array:
         return self.map_.transform(X, position)
@@ -607,7 +631,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
             Positive semi-definite, of rank `n_components_`.
         """
         check_is_fitted(self)
-        position = domain_position(domain, self.source_names_, self._source_numbers)
+        position = self._position(domain)
         mapping = self.map_.maps[position]
         return mapping @ mapping.mT
 

@@ -85,6 +85,7 @@ def fit_ils(
     >>> ils.transform(2 * X + 3).shape, ils.solution.status.name
     ((40, 2), 'SETTLED')
     """
+    domains = domains.with_unseen()
     with threads_for(domains.all):
         problem, solution = solve_ils(
             domains,
@@ -103,7 +104,10 @@ def fit_ils(
         if problem.problem.batches is not None:
             solution = _evaluated_on_all_pairs(solution, problem)
         report_end(solution, verbose, name)
-        return ILSMap.from_solution(problem, solution, domains.dtype)
+        ils = ILSMap.from_solution(problem, solution, domains.dtype)
+        if domains.is_unseen and (objective or ObjectiveSettings()).orthonormal:
+            return ils.with_mean_projection(domains.shares_of_sources)
+        return ils
 
 
 def solve_ils(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -12,6 +12,7 @@ from scipy import sparse
 from ilspace._typing import Array
 from ilspace.backend import array_namespace, is_foreign, like, spectral_map, to_numpy
 from ilspace.ils.problem import ILSProblem
+from ilspace.manifolds import Stiefel
 from ilspace.optimizers import Progress, Solution, Status
 from ilspace.storage.schema import (
     NOT_EMPTY,
@@ -92,6 +93,32 @@ class ILSMap:
                 as_dtype(scale * each @ root, dtype)
                 for scale, each in zip(problem.scales, projections, strict=True)
             ),
+        )
+
+    def with_mean_projection(self, shares: np.ndarray) -> ILSMap:
+        r"""The same with the mean of the other projections in place of the last.
+
+        Parameters
+        ----------
+        shares : ndarray of shape (n_domains - 1,)
+            Weights of the other domains.
+
+        Returns
+        -------
+        ILSMap
+            The last domain is projected by the minimiser of :math:`\sum_s w_s\|W - W_s\|_F^2` on
+            the Stiefel manifold.
+        """
+        n, point = len(self.means), self.solution.point
+        others, metric = point[: n - 1], point[n]
+        mean = Stiefel(*point[0].shape).mean(others, shares.tolist())
+        root = spectral_map(metric, array_namespace(metric).sqrt)
+        dtype = self.projections[-1].dtype
+        return replace(
+            self,
+            projections=(*self.projections[:-1], as_dtype(mean, dtype)),
+            maps=(*self.maps[:-1], as_dtype(self.scales[-1] * mean @ root, dtype)),
+            solution=self.solution._replace(point=(*others, mean, *point[n:])),
         )
 
     @property

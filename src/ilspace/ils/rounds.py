@@ -325,12 +325,12 @@ class TrainingRows:
         self.codes = np.concatenate([domain.codes[sample] for domain, sample in chosen])
         own = np.concatenate(
             [
-                factor * _own_weights(domain)[sample]
+                (factor * _own_weights(domain))[sample]
                 for (domain, sample), factor in zip(chosen, domains.rule_factors, strict=True)
             ]
         )
         of_target = np.arange(len(own)) >= len(own) - len(self.samples[-1])
-        if domains.target is None:
+        if domains.target is None or domains.is_unseen:  # which holds source rows
             of_target[:] = False
         self.selected_weights = SELECTED_WEIGHT * own
         self.weights = np.where(of_target, LABEL_WEIGHT * own, own)
