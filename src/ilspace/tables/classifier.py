@@ -27,6 +27,7 @@ from ilspace.selection.calibration import raised
 from ilspace.storage import schema
 from ilspace.tables import encoding
 from ilspace.tables.agreement import Agreement, measure_agreement
+from ilspace.tables.column import STRING
 from ilspace.tables.columns import ColumnPlan, plan_columns
 from ilspace.tables.committee import (
     ADAPTED,
@@ -40,7 +41,6 @@ from ilspace.tables.held_out import (
     N_FOLDS,
     HeldOut,
 )
-from ilspace.tables.kinds import STRING
 from ilspace.tables.members import (
     ASKED,
     MEMBERS,

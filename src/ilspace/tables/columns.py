@@ -12,7 +12,7 @@ import numpy as np
 from ilspace.tables.errors import TableError
 from ilspace.tables.free_text import are_free_text
 from ilspace.tables.kinds import KINDS, Column, Empty, Number, Text, are_mostly_numbers
-from ilspace.tables.values import as_table, has_fractions, is_text
+from ilspace.tables.values import are_dates, as_table, has_fractions, is_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -134,7 +134,7 @@ def _names_rows(name: str, sides: Sequence[pd.Series]) -> bool:
     if max(map(len, sides)) < _FEWEST_NAMES:
         return False
     are_strings = all(is_text(each) and not are_mostly_numbers(each) for each in sides)
-    return are_strings and not are_free_text(sides)
+    return are_strings and not are_free_text(sides) and not all(map(are_dates, sides))
 
 
 def _are_mostly_different(column: pd.Series) -> bool:
