@@ -55,6 +55,13 @@ class Matching(enum.StrEnum):
     none = "none"
 
 
+class TextFeatures(enum.StrEnum):
+    """Values of ``--text-features``."""
+
+    tfidf = "tfidf"
+    wordllama = "wordllama"
+
+
 class Scaling(enum.StrEnum):
     """Values of ``--scaling``."""
 
@@ -100,6 +107,13 @@ def adapt(
             "Repeatable."
         ),
     ] = None,
+    text_features: Annotated[
+        TextFeatures,
+        typer.Option(
+            help="What describes free text: tfidf of words and parts of words, or wordllama, "
+            "sentence embeddings that come with a package."
+        ),
+    ] = TextFeatures.tfidf,
     pictures: PicturesOption = None,
     backbone: BackboneOption = "auto",
     cache: CacheOption = None,
@@ -191,6 +205,7 @@ def adapt(
                 ids=tuple(ids or ()),
                 ignored=tuple(ignored or ()),
                 text=tuple(text or ()),
+                text_features=text_features.value,
                 matching=columns.value,
                 scaling=scaling.value,
                 method=method,

@@ -16,7 +16,14 @@ from ilspace.storage.schema import ArrayOf, Check, Each, Record
 from ilspace.tables.column import STRING, Column, LeftOut
 from ilspace.tables.dates import Dates
 from ilspace.tables.errors import TableError
-from ilspace.tables.free_text import Ngrams, are_free_text, learn_ngrams, texts_of
+from ilspace.tables.free_text import (
+    Ngrams,
+    are_free_text,
+    learn_ngrams,
+    refuse_numbers,
+    texts_of,
+)
+from ilspace.tables.sentences import TFIDF, WORDLLAMA, Sentences
 from ilspace.tables.values import (
     COMMAS_IN_NUMBER,
     are_dates,
@@ -172,12 +179,7 @@ class Text(Column):
         Text or str
             The feature; or why it is left out.
         """
-        for column in sides:
-            if not is_text(column) or not np.isnan(as_numbers(texts_of(column).dropna())).any():
-                raise TableError(
-                    f"A column of text must hold strings, but {name!r} holds numbers or dates: "
-                    "take it out of --text."
-                )
+        refuse_numbers(name, sides)
         found = learn_ngrams(sides)
         if found is None:
             return f"Without words that {'both tables have' if sides[1:] else 'recur'}"
@@ -259,11 +261,31 @@ KINDS: dict[str, type[Column]] = {
     "number": Number,
     "text": Text,
     "category": Category,
+    "sentences": Sentences,
 }
-"""All kinds, in the order in which a column is asked whether it is one."""
+"""All kinds, by what a file calls them."""
 
-ENCODED: tuple[type[Column], ...] = (Number, Text, Category, Dates)
+TEXT_KINDS: dict[str, type[Text] | type[Sentences]] = {TFIDF: Text, WORDLLAMA: Sentences}
+"""Kinds of free text, by what describes it."""
+
+ENCODED: tuple[type[Column], ...] = (Number, Text, Sentences, Category, Dates)
 """Kinds of features, in the order in which encoded columns come."""
+
+
+def asked_kinds(text_features: str) -> list[type[Column]]:
+    """Kinds in the order in which a column is asked whether it is one.
+
+    Parameters
+    ----------
+    text_features : str
+        What describes free text, one of `TEXT_KINDS`.
+
+    Returns
+    -------
+    list of type
+        One of them is for free text.
+    """
+    return [Dates, Empty, Number, TEXT_KINDS[text_features], Category]
 
 
 def are_mostly_numbers(column: pd.Series) -> bool:
