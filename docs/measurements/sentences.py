@@ -7,6 +7,8 @@ of the rows of each table, drawn once; both kinds of text see the same rows.
 from __future__ import annotations
 
 import itertools
+import sys
+from collections.abc import Iterable
 
 import numpy as np
 
@@ -32,8 +34,12 @@ def main() -> None:
             labelled = TableClassifier(text_features=features).fit(X, y, Xt).label_rows(Xt)
             said += [np.mean(labelled[each] == yt) for each in ("adapted", "unadapted")]
         found.append(said)
-        print(f"{source} -> {target}: " + "  ".join(f"{100 * each:.1f}" for each in said))
-    print("mean: " + "  ".join(f"{100 * each:.1f}" for each in np.mean(found, axis=0)))
+        _tell(f"{source} -> {target}", said)
+    _tell("mean", np.mean(found, axis=0))
+
+
+def _tell(name: str, shares: Iterable[float]) -> None:
+    sys.stdout.write(f"{name}: {'  '.join(f'{100 * each:.1f}' for each in shares)}\n")
 
 
 if __name__ == "__main__":

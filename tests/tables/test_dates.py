@@ -22,11 +22,18 @@ FORMATS = {
 }
 
 
+def only(source, target) -> Dates:
+    """The one column of two tables."""
+    (found,) = plan_columns(source, target).source
+    assert isinstance(found, Dates)
+    return found
+
+
 @pytest.mark.parametrize(("written", "day_first"), FORMATS.items())
 def test_parts_are_those_of_the_date(written, day_first):
     """What the standard library says of the dates before they were written down."""
     column = pd.Series([each.strftime(written) for each in DAYS])
-    (found,) = plan_columns(*[pd.DataFrame({"when": column})] * 2).source
+    found = only(*[pd.DataFrame({"when": column})] * 2)
     assert found == Dates("when", ("year", "month", "weekday", "hour"), found.day_first)
     if not written.startswith("%Y"):
         assert found.day_first is day_first
@@ -85,10 +92,8 @@ def test_years_that_no_table_shares_tell_nothing():
     def table(years):
         return pd.DataFrame({"when": [f"{year}-01-0{1 + i % 3}" for i, year in enumerate(years)]})
 
-    (found,) = plan_columns(table([2019, 2020] * 9), table([2021, 2022] * 9)).source
-    assert found.parts == ("weekday",)
-    (found,) = plan_columns(table([2019, 2020] * 9), table([2020, 2021] * 9)).source
-    assert found.parts == ("year", "weekday")
+    assert only(table([2019, 2020] * 9), table([2021, 2022] * 9)).parts == ("weekday",)
+    assert only(table([2019, 2020] * 9), table([2020, 2021] * 9)).parts == ("year", "weekday")
 
 
 def test_days_and_months_in_no_order_are_left_out():

@@ -78,8 +78,8 @@ def adapt(
     source: Annotated[
         str,
         typer.Argument(
-            help="Labelled table: CSV, Parquet, NPZ or MAT; - for standard input. Or a folder with "
-            "a folder of pictures for each class."
+            help="Labelled table: CSV, Parquet, Excel, NPZ or MAT; - for standard input. Or a "
+            "folder with a folder of pictures for each class."
         ),
     ],
     target: Annotated[str, typer.Argument(help="Table, or folder of pictures, to label.")],

@@ -37,7 +37,7 @@ def _vectors() -> Any:
             "Sentence embeddings need wordllama, which is not installed: "
             'pip install "ilspace[sentences]"'
         ) from error
-    folder = Path(wordllama.__file__).parent  # where it would not look for its own tokenizer
+    folder = Path(str(wordllama.__file__)).parent  # where it would not look for its own tokenizer
     return wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
 
 
