@@ -66,6 +66,13 @@ class Format(enum.StrEnum):
     parquet = "parquet"
 
 
+class TextFeatures(enum.StrEnum):
+    """Values of ``--text-features``."""
+
+    tfidf = "tfidf"
+    wordllama = "wordllama"
+
+
 class Scaling(enum.StrEnum):
     """Values of ``--scaling``."""
 
@@ -82,8 +89,8 @@ def adapt(
     source: Annotated[
         str,
         typer.Argument(
-            help="Labelled table: CSV, Parquet, NPZ or MAT; - for standard input. Or a folder with "
-            "a folder of pictures for each class."
+            help="Labelled table: CSV, Parquet, Excel, NPZ or MAT; - for standard input. Or a "
+            "folder with a folder of pictures for each class."
         ),
     ],
     target: Annotated[str, typer.Argument(help="Table, or folder of pictures, to label.")],
@@ -111,6 +118,13 @@ def adapt(
             "Repeatable."
         ),
     ] = None,
+    text_features: Annotated[
+        TextFeatures,
+        typer.Option(
+            help="What describes free text: tfidf of words and parts of words, or wordllama, "
+            "sentence embeddings that come with a package."
+        ),
+    ] = TextFeatures.tfidf,
     pictures: PicturesOption = None,
     backbone: BackboneOption = "auto",
     cache: CacheOption = None,
@@ -205,6 +219,7 @@ def adapt(
                 ids=tuple(ids or ()),
                 ignored=tuple(ignored or ()),
                 text=tuple(text or ()),
+                text_features=text_features.value,
                 matching=columns.value,
                 scaling=scaling.value,
                 method=method,

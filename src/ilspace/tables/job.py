@@ -23,6 +23,7 @@ from ilspace.tables.members import METHODS
 from ilspace.tables.partitioned import PartitionedTable, fit_whole
 from ilspace.tables.pictures import PictureOptions
 from ilspace.tables.prediction import new_rows, threads_for_rows, with_given
+from ilspace.tables.sentences import TFIDF
 from ilspace.tables.training import COMMITTEE, Step
 from ilspace.tables.verdict import Word
 
@@ -121,6 +122,7 @@ def adapt_files(
     ids: Sequence[str] = (),
     ignored: Sequence[str] = (),
     text: Sequence[str] = (),
+    text_features: str = TFIDF,
     matching: str = "auto",
     scaling: str = "auto",
     method: str = COMMITTEE,
@@ -143,6 +145,8 @@ def adapt_files(
         Columns that name rows, and columns to leave out.
     text : sequence of str
         Columns of free text; others are found by their values.
+    text_features : {"tfidf", "wordllama"}, default="tfidf"
+        What describes free text, as for :class:`TableClassifier`.
     matching, scaling : str
         As for :class:`TableClassifier`.
     method : str, default="committee"
@@ -195,6 +199,7 @@ def adapt_files(
         "ids": tuple(ids),
         "ignored": tuple(ignored),
         "text": tuple(text),
+        "text_features": text_features,
     }
     model = TableClassifier(
         method, class_prior=class_prior, **columns, random_state=seed, callback=_following(tell)
@@ -229,6 +234,7 @@ def adapt_files(
     inputs = {"source": str(source), "target": str(target), "label": read.label, "seed": seed}
     inputs |= {"method": method, "scaling": scaling, "columns": matching}
     inputs |= {"id": list(ids), "ignore": list(ignored), "text": list(text)}
+    inputs["text_features"] = text_features
     inputs["class_frequencies"] = class_prior if isinstance(class_prior, str) else dict(class_prior)
     inputs["files"] = read.files
     if read.pictures is not None:
