@@ -36,6 +36,10 @@ EVALUATION_ROWS = 2048
 """Number of labelled rows on which a stochastic iterate is evaluated: their pairs cost about as
 much as its steps."""
 
+_MANY_ROWS = 20_000
+"""Labelled rows beyond which those in single precision stay there for a stochastic solver: a
+mini-batch is converted when it is drawn. They lose what a change of basis rounds, some 1e-7."""
+
 _N_POWERS = 3
 """Powers of the target's covariance that are kept where few of its rows are labelled."""
 
@@ -163,7 +167,9 @@ def make_problem(
     """
     spaces, starts, gains = _place(domains, settings, n_components, init, narrow=narrow)
     p, reference = starts[0].shape[1], starts[0]
-    rows = domains.labelled_rows(spaces)
+    n_labelled = sum(domain.n_labelled for domain in domains.all)
+    keeps_type = batch_size is not None and n_labelled > _MANY_ROWS
+    rows = domains.labelled_rows(spaces, single=keeps_type)
     statistics = rows.statistics(
         [gain * start if gain != 1 else start for gain, start in zip(gains, starts, strict=True)]
     )

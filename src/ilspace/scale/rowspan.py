@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -16,7 +17,14 @@ from ilspace.backend import (
     principal_axes,
     symmetric_part,
 )
-from ilspace.scale.moments import Moments, gram_matrix, row_moments, weight_shares, weighted_mean
+from ilspace.scale.moments import (
+    Moments,
+    gram_matrix,
+    map_rows,
+    row_moments,
+    weight_shares,
+    weighted_mean,
+)
 
 WIDEST_FULL_SPECTRUM = 2048
 """Most columns (and rows) for which a full eigendecomposition pays."""
@@ -171,24 +179,26 @@ class RowSpace:
             self.covariance.shape[0], self.covariance
         )
 
-    def coordinates(self, rows: Array) -> Array:
+    def coordinates(self, rows: Array, dtype: Any = None) -> Array:
         """Centre rows and express them in the basis.
 
         Parameters
         ----------
         rows : array or sparse matrix of shape (n, d)
             Rows of this domain.
+        dtype : data type, optional
+            Of the coordinates of rows in single precision; double precision by default.
 
         Returns
         -------
         array of shape (n, k)
             Their coordinates.
         """
-        if self.basis is None:
-            return (rows.toarray() if sparse.issparse(rows) else rows) - self.mean
         if sparse.issparse(rows):
+            if self.basis is None:
+                return rows.toarray() - self.mean
             return rows @ self.basis - self.mean @ self.basis
-        return (rows - self.mean) @ self.basis
+        return map_rows(rows, self.basis, self.mean, dtype)
 
     def restrict(self, projection: Array) -> Array:
         """Coordinates of a projection whose columns lie in the span.
