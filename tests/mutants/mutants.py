@@ -190,6 +190,17 @@ MUTANTS = (
     ),
     # -- scales ------------------------------------------------------------------------------------
     Mutant(
+        "coordinates-cut-off-unseen",
+        "scales",
+        "ils/problem.py",
+        "missing = sizes[0] ** 2 / max(*sizes, 1e-300)",
+        "missing = 0.0",
+        (
+            "tests/ils/test_within_reach.py::test_all_columns_where_the_reach_does_not_suffice",
+            "tests/ils/test_within_reach.py::test_a_start_is_within_reach",
+        ),
+    ),
+    Mutant(
         "margin-scale-without-square-root",
         "scales",
         "ils/problem.py",
