@@ -25,6 +25,7 @@ KINDS = (
     "class shares",
     "several sources",
     "higher moments",
+    "dictionaries",
     "queries",
     "labels and their page",
     "explanations",
@@ -188,6 +189,17 @@ MUTANTS = (
         golden("different-widths"),
     ),
     # -- scales ------------------------------------------------------------------------------------
+    Mutant(
+        "coordinates-cut-off-unseen",
+        "scales",
+        "ils/problem.py",
+        "missing = sizes[0] ** 2 / max(*sizes, 1e-300)",
+        "missing = 0.0",
+        (
+            "tests/ils/test_within_reach.py::test_all_columns_where_the_reach_does_not_suffice",
+            "tests/ils/test_within_reach.py::test_a_start_is_within_reach",
+        ),
+    ),
     Mutant(
         "margin-scale-without-square-root",
         "scales",
@@ -908,8 +920,8 @@ MUTANTS = (
         "rows-keep-their-length",
         "self-training",
         "ils/rounds.py",
-        "[unit_rows(to_latent(X, space.means, space.maps, position)) for space in spaces]",
-        "[to_latent(X, space.means, space.maps, position) for space in spaces]",
+        "[unit_rows(space.transform(X, position)) for space in spaces]",
+        "[space.transform(X, position) for space in spaces]",
         (
             "tests/ils/test_rounds.py::test_the_rule_sees_the_plain_space_and_from_round_one_on_both",
         ),
@@ -1119,6 +1131,41 @@ MUTANTS = (
         "weights *= 1.0",
         (
             "tests/estimators/test_unseen.py::test_sources_are_equal_unless_they_cannot_be_relied_on",
+        ),
+    ),
+    # -- dictionaries ------------------------------------------------------------------------------
+    Mutant(
+        "threshold-without-the-step",
+        "dictionaries",
+        "objective/dictionary.py",
+        "xp.abs(moved) - step * penalty",
+        "xp.abs(moved) - penalty",
+        ("tests/objective/test_dictionary.py::test_codes_are_optimal",),
+    ),
+    Mutant(
+        "gradient-of-the-atoms-halved",
+        "dictionaries",
+        "objective/dictionary.py",
+        "(rest.mT @ codes) * (-1 / n)",
+        "(rest.mT @ codes) * (-0.5 / n)",
+        ("tests/objective/test_dictionary.py::test_gradient_is_of_second_order",),
+    ),
+    Mutant(
+        "atoms-leave-the-sphere",
+        "dictionaries",
+        "manifolds/oblique.py",
+        "return self.project(x + u)",
+        "return x + u",
+        ("tests/ils/test_dictionary.py::test_atoms_that_made_the_rows_are_found",),
+    ),
+    Mutant(
+        "lengths-not-given-back",
+        "dictionaries",
+        "ils/dictionary.py",
+        "(codes @ self._atoms(rows).mT) * lengths",
+        "codes @ self._atoms(rows).mT",
+        (
+            "tests/ils/test_dictionary.py::test_rows_become_combinations_of_atoms_with_their_lengths_given_back",
         ),
     ),
     # -- queries -----------------------------------------------------------------------------------

@@ -103,7 +103,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     random_state : int, default=0
         Draws rows where there are many.
     callback : callable, default=None
-        Called with a :class:`Step` at each iteration of a member; a true answer stops that fit.
+        Called with a ``Step`` at each iteration of a member; a true answer stops that fit.
 
     Attributes
     ----------

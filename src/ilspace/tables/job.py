@@ -27,6 +27,9 @@ from ilspace.tables.sentences import TFIDF
 from ilspace.tables.training import COMMITTEE, Step
 from ilspace.tables.verdict import Word
 
+_SHOWN_ROWS = 5
+"""Labelled rows that a notebook shows."""
+
 _FOR_DEVELOPERS = (DeprecationWarning, FutureWarning, PendingDeprecationWarning, ResourceWarning)
 
 
@@ -62,7 +65,7 @@ class Adaptation:
     y, yt : ndarray
         Their labels; `yt` is None if no target row has one.
     labelled : DataFrame
-        What :meth:`TableClassifier.label_rows` says of the target rows, and in the column
+        What :meth:`ilspace.TableClassifier.label_rows` says of the target rows, and in the column
         ``given``, if some target rows had labels, which.
     diagnosis : Diagnosis
         Whether and how it helps.
@@ -90,6 +93,15 @@ class Adaptation:
     inputs: dict[str, Any]
     whole: PartitionedTable | None = None
     pictures: PicturePair | None = None
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the verdict, how much is trusted, and some labels."""
+        predicted = self.predicted
+        shown = self.labelled.head(_SHOWN_ROWS).to_html(border=0, float_format="%.2f")
+        return (
+            f"{self.diagnosis.verdict._repr_html_()}<p>Trusted predictions: "
+            f"{predicted['trusted'].mean():.0%} of {len(predicted)}.</p>{shown}"
+        )
 
     @property
     def n_target_rows(self) -> int:
