@@ -321,13 +321,15 @@ class DaskDomain(DomainSize):
 class DaskDomains(Domains):
     """Checked input whose rows are on the workers."""
 
-    def labelled_rows(self, spaces: Any) -> Any:
+    def labelled_rows(self, spaces: Any, *, single: bool = False) -> Any:
         """The labelled rows of all domains, in coordinates, on the workers.
 
         Parameters
         ----------
         spaces : sequence of RowSpace
             One per domain.
+        single : bool, default=False
+            Ignored: each worker holds a part of them.
 
         Returns
         -------

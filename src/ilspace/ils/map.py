@@ -28,6 +28,9 @@ from ilspace.storage.schema import (
     Value,
 )
 
+_MOST_ENTRIES = 2**22
+"""Number of entries that are centred at once."""
+
 
 @dataclass(frozen=True)
 class ILSMap:
@@ -230,7 +233,14 @@ def _mapped(rows: Any, mean: Array, mapping: Array) -> Array:
     # OpenBLAS now and then raises the invalid flag in a small single precision product of ordinary
     # numbers, which is correct and raises none when computed again; the rows were checked before
     with np.errstate(invalid="ignore"):
-        return array_namespace(mapping).matmul(rows - mean, mapping)
+        if not isinstance(rows, np.ndarray) or rows.size <= _MOST_ENTRIES:
+            return array_namespace(mapping).matmul(rows - mean, mapping)
+        found = np.empty((len(rows), mapping.shape[1]), np.result_type(rows, mean, mapping))
+        height = max(1, _MOST_ENTRIES // (4 * rows.shape[1]))
+        for top in range(0, len(rows), height):
+            each = slice(top, top + height)
+            np.matmul(rows[each] - mean, mapping, out=found[each])
+        return found
 
 
 # -- on disk -------------------------------------------------------------------------------------
