@@ -9,6 +9,7 @@ EXAMPLES = (
     "few_target_labels",
     "different_widths",
     "several_sources",
+    "unseen_domain",
     "latent_space",
     "compare_methods",
     "when_not_to_adapt",
@@ -18,6 +19,8 @@ EXAMPLES = (
     "metric_learning_alone",
     "loss_and_margin",
     "anchors_and_stopping",
+    "higher_moments",
+    "dictionary",
     "solvers",
     "method_without_estimator",
 )

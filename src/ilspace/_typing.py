@@ -107,6 +107,28 @@ class PairLoss(NamedTuple):
     slack_gradient: Array | None = None
 
 
+class PowerMoments(NamedTuple):
+    r"""Moments of centred rows x with powers of :math:`u = d^\top x`, for some directions d.
+
+    Attributes
+    ----------
+    first, second, third : array of shape (k, n_directions)
+        :math:`E[xu]`, :math:`E[xu^2]` and :math:`E[xu^3]`.
+    """
+
+    first: Array
+    second: Array
+    third: Array
+
+
+class ProjectedRows(Protocol):
+    """All rows of all domains, wherever they are."""
+
+    def __call__(self, directions: Sequence[Array]) -> list[PowerMoments]:
+        """Moments of the rows of each domain along its directions."""
+        ...
+
+
 class Hinge(Protocol):
     """A loss of a pair's margin violation."""
 

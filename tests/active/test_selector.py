@@ -12,7 +12,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.svm import LinearSVC
 
 from ilspace import ILSClassifier, TableClassifier
-from ilspace.active import NONE_OF_THESE, STRATEGIES, QuerySelector
+from ilspace.active import NONE_OF_THESE, STRATEGIES, Prediction, QuerySelector
 from ilspace.active import selector as selector_module
 from ilspace.baselines import CORAL, Pooled
 
@@ -182,6 +182,23 @@ def test_a_function_may_be_the_strategy():
         return pool.candidates[::-1][:n]
 
     assert selector(last, skip=[59]).query(3).tolist() == [58, 57, 56]
+
+
+def test_what_an_earlier_session_predicted_is_learned_from():
+    first = selector()
+    chosen = first.query(6)
+    said = first.estimator_.predict_proba(XT[chosen])
+    earlier = {
+        int(row): Prediction(str(first.estimator_.classes_[each.argmax()]), float(each.max()), 0)
+        for row, each in zip(chosen, said, strict=True)
+    }
+    first.teach(chosen, NAMES[chosen])
+    second = selector(yt=None).teach(chosen[:2], NAMES[chosen[:2]])
+    second.teach(chosen[2:], NAMES[chosen[2:]], predicted=earlier)
+    assert second.estimate_accuracy() == first.estimate_accuracy()
+    wrong = {row: each._replace(label="none") for row, each in earlier.items()}
+    doubted = selector().teach(chosen, NAMES[chosen], predicted=wrong)
+    assert doubted.estimate_accuracy().value < first.estimate_accuracy().value
 
 
 def test_parameters_follow_scikit_learn():

@@ -31,14 +31,16 @@ def a_pool(seed, n=40, n_classes=3, n_labelled=4, with_cost=False):
     )
 
 
-def value(pool, chosen):
-    """The covered doubt, by loops, as the definition says."""
+def value(pool, chosen, share=1.0):
+    """What is covered, by loops, as the definition says; a share of the mean doubt for each row."""
     width = sorted(tenth_neighbour(pool))
     half = len(width) // 2
     h = width[half] if len(width) % 2 else (width[half - 1] + width[half]) / 2
-    total = 0.0
-    for i in unlabelled(pool):
-        doubt = -sum(p * np.log(p) for p in pool.probabilities[i] if p > 0)
+    total, rows = 0.0, unlabelled(pool)
+    doubts = {i: -sum(p * np.log(p) for p in pool.probabilities[i] if p > 0) for i in rows}
+    mean = sum(doubts.values()) / len(rows)
+    for i in rows:
+        doubt = share * mean + doubts[i]
         near = [square(pool, i, j) for j in (*pool.labelled, *chosen)]
         total += doubt * max((np.exp(-each / h) for each in near), default=0.0)
     return total
@@ -148,7 +150,7 @@ def test_covered_doubt_is_what_a_choice_adds():
     pool = a_pool(11)
     chosen = facility_location(pool, 3)
     n_rows = len(unlabelled(pool))
-    added = value(pool, chosen.tolist()) - value(pool, [])
+    added = value(pool, chosen.tolist(), 0.0) - value(pool, [], 0.0)
     assert covered_doubt(pool, chosen, pool.doubt) == pytest.approx(added / n_rows)
     assert covered_doubt(pool, [], pool.doubt) == 0
 

@@ -470,6 +470,22 @@ def test_a_trial_of_several_sources_has_the_rows_of_each_transfer(ilspace_data):
         cells.load_trial(replace(cell, source="A+X"))
 
 
+def test_an_unseen_target_is_neither_given_nor_used_for_scaling(ilspace_data, monkeypatch):
+    cell = next(iter(load_plan("unseen-domain").narrowed(transfers=["d"]).cells()))
+    (X, y, Xt, yt), (X_new, y_new) = cells.load_trial(cell)
+    assert (Xt, yt) == (None, None)
+    assert [len(each) for each in y] == [200, 80, 200]
+    (_, labels, _, _), (_, hidden) = cells.load_trial(replace(cell, setting="unsupervised"))
+    np.testing.assert_array_equal(np.concatenate(y), np.concatenate(labels))  # the same draws
+    np.testing.assert_array_equal(y_new, hidden)
+    whole = cells._domains("office-caltech", "surf", "none")
+    half = {**whole, "D": tuple(each[:50] for each in whole["D"])}
+    monkeypatch.setattr(cells, "_domains", lambda *given: half)
+    (fewer, _, _, _), (few_new, _) = cells.load_trial(cell)
+    np.testing.assert_array_equal(np.vstack(fewer), np.vstack(X))
+    np.testing.assert_array_equal(few_new, X_new[:50])
+
+
 def test_an_estimator_within_an_estimator_has_the_seed_of_its_cell():
     rows = {method.name: method for method in load_plan("several-sources").methods}
     made = make_method(rows["pooled CORAL self-training"], 7)

@@ -80,7 +80,7 @@ def test_the_shipped_plan():
     assert isinstance(shipped, LabelsPlan)
     sizes = {group.name: len(group.pairs) for group in shipped.groups}
     assert sizes == {"surf": 12, "deep": 12, "digits": 2, "tables": 20}
-    assert (shipped.trials, shipped.budgets, shipped.batch) == (10, (10, 20, 30, 50), 5)
+    assert (shipped.trials, shipped.budgets, shipped.batch) == (10, (10, 20, 30, 50), 10)
     cells = list(shipped.cells())
     assert len({cell.key for cell in cells}) == len(cells) == 10 * (5 * 46 + 20)
     assert {cell.method.name for cell in cells if cell.group.name == "deep"} == {
@@ -116,6 +116,12 @@ def test_half_of_the_target_is_held_out_and_drawn_anew(toys):
     assert first.held_out.tolist() == again.held_out.tolist() != other.held_out.tolist()
     assert first.held_out.tolist() == sorted(set(first.held_out))
     pd.testing.assert_frame_equal(first.X, toys["one"][0])
+    few = load_label_trial("toys/one-two", 0, most_rows=12)
+    assert (len(few.X), len(few.y), len(few.Xt), len(few.yt)) == (12, 12, 12, 12)
+    assert len(few.held_out) == 6
+    whole = dict(zip(first.Xt.iloc[:, 0], first.yt, strict=True))
+    assert [whole[each] for each in few.Xt.iloc[:, 0]] == few.yt.tolist()
+    assert not np.array_equal(few.held_out, np.arange(6))
     missing = load_label_trial("toys/some-two", 0, "zscore")
     assert set(missing.yt) == {"a", "b"}  # the source has no other
     assert missing.Xt.shape == (26, 4)

@@ -50,7 +50,7 @@ def test_they_give_what_they_give_in_memory(weights, classifier):
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        (([in_blocks(each) for each in ROWS], LABELS), {}, "compared with a target"),
+        (([in_blocks(ROWS[0]), ROWS[1][:, :4]], LABELS[:2]), {}, "Without a target all sources"),
         (([in_blocks(each) for each in ROWS], LABELS[:2], XT), {}, "as many label arrays"),
         (([in_blocks(ROWS[0]), ROWS[1]], LABELS[1:], XT), {}, "y.0. must have one entry per row"),
         (([in_blocks(ROWS[0]), ROWS[1]], LABELS[:2], XT), {"source_names": "ab"}, "one string per"),
@@ -62,3 +62,33 @@ def test_they_give_what_they_give_in_memory(weights, classifier):
 def test_what_is_refused(arguments, options, message):
     with pytest.raises(ValueError, match=message):
         ILSClassifier(3).fit(*arguments, **options)
+
+
+@pytest.mark.parametrize("classifier", ["nearest", "linear"])
+def test_without_a_target_they_give_what_they_give_in_memory(classifier):
+    def fitted(rows):
+        objective = ObjectiveSettings(source_weights="equal")
+        return ILSClassifier(3, classifier=classifier, objective=objective).fit(rows, LABELS)
+
+    expected, found = fitted(ROWS), fitted([in_blocks(each) for each in ROWS])
+    for mean in (None, "batch"):
+        for model in (expected, found):
+            model.set_params(unseen_mean=mean)
+        wanted = expected.predict_proba(XT, "unseen")
+        np.testing.assert_allclose(found.predict_proba(XT, "unseen"), wanted, atol=1e-8)
+        lazy = found.predict_proba(in_blocks(XT), "unseen")
+        np.testing.assert_allclose(lazy.compute(), wanted, atol=1e-8)
+    np.testing.assert_allclose(
+        found.transform(in_blocks(ROWS[1]), 2).compute(), expected.transform(ROWS[1], 2), atol=1e-8
+    )
+
+
+def test_a_frame_has_no_mean_of_its_own():
+    dd = pytest.importorskip("dask.dataframe")
+    pd = pytest.importorskip("pandas")
+    objective = ObjectiveSettings(source_weights="equal")
+    model = ILSClassifier(3, unseen_mean="batch", objective=objective)
+    model.fit([in_blocks(each) for each in ROWS], LABELS)
+    frame = dd.from_pandas(pd.DataFrame(XT), npartitions=2)
+    with pytest.raises(ValueError, match="for which a Dask array is needed"):
+        model.predict(frame, "unseen")

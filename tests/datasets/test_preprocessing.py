@@ -124,3 +124,18 @@ def test_shape_must_be_a_table(X):
 def test_non_finite_entries_are_refused(bad):
     with pytest.raises(ValueError, match="finite numbers, got 1 entries"):
         preprocess([[1.0, bad]], "none")
+
+
+def test_scores_of_other_rows():
+    rng = np.random.default_rng(0)
+    X, known = rng.random((7, 4)) + 2, rng.random((20, 4))
+    scaler = StandardScaler().fit(Normalizer("l1").fit_transform(known))
+    wanted = Normalizer().fit_transform(scaler.transform(Normalizer("l1").fit_transform(X)))
+    assert_allclose(preprocess(X, "l1-zscore-l2", fitted_on=known), wanted)
+    assert_allclose(preprocess(known, "l1-zscore", fitted_on=known), preprocess(known, "l1-zscore"))
+    # each row on its own: others beside it change nothing
+    assert_array_equal(
+        preprocess(X[:2], "sqrt-zscore-l2", fitted_on=known),
+        preprocess(X, "sqrt-zscore-l2", fitted_on=known)[:2],
+    )
+    assert_array_equal(preprocess(X, "l2", fitted_on=known), preprocess(X, "l2"))

@@ -296,7 +296,7 @@ def test_a_saved_model_knows_its_sources(tmp_path, rule):
 @pytest.mark.parametrize(
     ("arguments", "options", "message"),
     [
-        ((ROWS, LABELS), {}, "Several sources, 3 here, are compared with a target"),
+        (([X1, X2[:, :5]], LABELS[:2]), {}, "Without a target all sources must have the same"),
         ((ROWS, np.concatenate(LABELS), XT), {}, "y must be a list of as many label arrays"),
         ((ROWS, LABELS[:2], XT), {}, "y must be a list of as many label arrays.*has 2 items"),
         (([X1, X2[0]], [Y1, Y2[:1]], XT), {}, r"must be 2-d, but X\[1\] is 1-d"),

@@ -56,17 +56,27 @@ def test_kinds_are_kept_apart():
     assert [answers.rows(kind) for kind in (Kind.SKIP, Kind.OTHER)] == [[2], [3]]
 
 
-def test_undo_is_about_the_own_window_and_closed_ones():
+def test_undo_is_about_the_last_answer_that_holds_and_may_be_undone():
     answers = Answers([said("a", 1, by="old"), said("b", 2, by="me"), said("c", 3, by="you")])
 
-    def last(by, others):
-        found = answers.last(by=by, others=others)
+    def last(*own):
+        found = answers.last(lambda event: event.by in own)
         return found and found.event
 
-    assert last("me", ["me", "you"]) == "b"
-    assert last("new", ["me", "you", "new"]) == "a"
-    assert last("new", ["new"]) == "c"
-    assert Answers().last(by="me") is None
+    assert [last("me"), last("me", "old"), last("you", "old"), last("new")] == ["b", "b", "c", None]
+    answers.add(Event("d", Kind.UNDO, 2, of="b"))
+    assert last("me", "old") == "a"
+
+
+def test_predictions_are_those_that_were_recorded_whole():
+    whole = {"guess": "ant", "probability": 0.7, "learned": 3}
+    parts = [whole, {**whole, "probability": "high"}, {**whole, "learned": "few"}, {"guess": "ant"}]
+    lines = [
+        {"event": f"e{row}", "kind": "label", "row": row, "label": "bee", **part}
+        for row, part in enumerate(parts, 1)
+    ]
+    events = [Event.from_dict(each) for each in lines]
+    assert Answers([each for each in events if each]).predictions() == {1: ("ant", 0.7, 3, False)}
 
 
 # -- on disk --------------------------------------------------------------------------------------
@@ -252,6 +262,20 @@ def test_a_file_that_may_not_grow_says_so_and_keeps_what_it_has(path, largest_fi
     largest_file(10_000)
     file.append(said("e50", 50))
     assert list(labels_in(path)) == [*done, 50]
+
+
+def test_a_check_sees_what_another_program_wrote_and_can_refuse(path):
+    mine, yours = LabelFile(path, ABOUT), LabelFile(path, ABOUT)
+    yours.append(said("a", 1))
+
+    def check(answers):
+        if 1 in answers.by_row:
+            raise ValueError("answered")
+
+    with pytest.raises(ValueError, match="answered"):
+        mine.append(said("b", 1, "ant"), check=check)
+    assert labels_in(path) == {1: "bee"}
+    assert yours.append(said("a", 1), check=check) == []  # it is there: nothing to refuse
 
 
 def test_a_folder_that_is_gone_is_an_error_and_no_crash(tmp_path):

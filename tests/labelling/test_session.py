@@ -156,6 +156,32 @@ def test_undo_leaves_another_open_window_alone_but_not_an_earlier_sitting(sessio
     assert session.state("one")["progress"]["labelled"] == 0
 
 
+def test_undo_leaves_what_another_program_records_meanwhile_alone(session, job):
+    other = Session(job, Silent())
+    row = answered(session, "one")
+    answered(other, "theirs")
+    assert session.undo("one", event="u1") == row
+    assert session.undo("one", event="u2") is None
+    assert len(session.file.answers.labels) == 1
+
+
+def test_undo_takes_over_from_a_window_that_is_closed(session, monkeypatch):
+    row = answered(session, "one")
+    session.state("two")
+    monkeypatch.setattr(sessions, "_GONE_AFTER", -1.0)
+    assert session.undo("two", event="u") == row
+
+
+def test_two_programs_cannot_both_answer_a_row(session, job, monkeypatch):
+    other = Session(job, Silent())
+    row = session.state("one")["row"]["row"]
+    monkeypatch.setattr(type(session.file), "refresh", lambda self: False)  # both look, then write
+    other.answer("theirs", event="e1", kind=Kind.LABEL, row=row, label="ant")
+    with pytest.raises(AnsweredElsewhereError):
+        session.answer("one", event="e2", kind=Kind.LABEL, row=row, label="bee")
+    assert session.file.answers.labels == {row: "ant"}
+
+
 def test_a_sitting_goes_on_where_the_last_one_ended(session, job):
     rows = {answered(session) for _ in range(3)}
     later = Session(job, Silent())
@@ -270,6 +296,20 @@ def test_the_map_holds_all_rows_and_turns_as_little_as_possible(learned):
     assert np.sum(here[0] * here[1]) > 0
     mirrored = learner._turned(third.map.target, -learner._last_places[1])
     np.testing.assert_allclose(mirrored, learner._last_places[1], atol=1e-9)
+
+
+def test_after_a_restart_it_is_known_what_was_said_of_rows_when_they_were_shown(tmp_path):
+    job, truth = make_job(tmp_path), small_tables().truth
+    session = Session(job, LearnsAtOnce(Learner(job)), refit_after=4)
+    for _ in range(8):
+        row = session.state("one")["row"]["row"]
+        session.answer("one", event=new_id(), kind=Kind.LABEL, row=row, label=str(truth[row - 1]))
+    assert session.snapshot is not None
+    later = Learner(job)
+    snapshot = later.learn(Task.of(job.open_labels().answers))
+    asked = later.selector._answers.asked()
+    assert sorted(asked.n_learned.tolist()) == [0] * 4 + [4] * 4
+    assert snapshot.accuracy == pytest.approx(session.snapshot.accuracy, abs=1e-3)
 
 
 def test_tables_without_common_columns_wait_for_labels(tmp_path):

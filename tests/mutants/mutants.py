@@ -24,6 +24,8 @@ KINDS = (
     "self-training",
     "class shares",
     "several sources",
+    "higher moments",
+    "dictionaries",
     "queries",
     "labels and their page",
 )
@@ -449,7 +451,7 @@ MUTANTS = (
     Mutant(
         "all-pairs-of-long-tables",
         "committee and verdict",
-        "tables/classifier.py",
+        "tables/training.py",
         "if len(codes) > PAIR_ROWS:",
         "if len(codes) > 10 * PAIR_ROWS:",
         (
@@ -475,18 +477,18 @@ MUTANTS = (
     Mutant(
         "all-scaled-by-the-source",
         "committee and verdict",
-        "tables/classifier.py",
-        '{"own": self.target_encoder_.scale_entries(entries)}',
-        '{"own": self.source_encoder_.scale_entries(entries)}',
+        "tables/committee.py",
+        '{"own": own.scale_entries(entries)}',
+        '{"own": (shared or own).scale_entries(entries)}',
         ("tests/tables/test_table_classifier.py::test_members_are_trained_alone_on_encoded_rows",),
     ),
     Mutant(
         "without-adaptation-target-labels-help",
         "committee and verdict",
         "tables/classifier.py",
-        'LogisticRule().fit(views.source["source"], classes[codes])',
-        'LogisticRule().fit(views.source["source"], classes[codes], views.target["source"], '
-        "np.where(known >= 0, classes[known], np.array(None)))",
+        "self.unadapted_ = training.train_unadapted(views, codes)",
+        'self.unadapted_ = METHODS["linear"].make().fit(views.source["source"], classes[codes], '
+        'views.target["source"], np.where(known >= 0, classes[known], np.array(None)))',
         (
             "tests/tables/test_table_classifier.py::test_labels_without_adaptation_know_no_target_label",
         ),
@@ -494,9 +496,9 @@ MUTANTS = (
     Mutant(
         "labels-that-judge-are-not-hidden",
         "committee and verdict",
-        "tables/classifier.py",
-        "given[hidden] = -1",
-        "given[hidden] = known[hidden]",
+        "tables/training.py",
+        "known[rows] = -1",
+        "known[rows] = self.known[rows]",
         ("tests/tables/test_verdict.py::test_labels_are_hidden_in_turn",),
     ),
     Mutant(
@@ -916,8 +918,8 @@ MUTANTS = (
         "rows-keep-their-length",
         "self-training",
         "ils/rounds.py",
-        "[unit_rows(to_latent(X, space.means, space.maps, position)) for space in spaces]",
-        "[to_latent(X, space.means, space.maps, position) for space in spaces]",
+        "[unit_rows(space.transform(X, position)) for space in spaces]",
+        "[space.transform(X, position) for space in spaces]",
         (
             "tests/ils/test_rounds.py::test_the_rule_sees_the_plain_space_and_from_round_one_on_both",
         ),
@@ -1035,7 +1037,7 @@ MUTANTS = (
         "rows-of-the-rule-stay-equal",
         "several sources",
         "ils/rounds.py",
-        "factor * _own_weights(domain)[sample]",
+        "(factor * _own_weights(domain))[sample]",
         "_own_weights(domain)[sample]",
         ("tests/ils/test_sources.py::test_weights_of_sources_become_weights_of_rows",),
     ),
@@ -1047,7 +1049,134 @@ MUTANTS = (
         "SPACE_POWER = 1.0",
         ("tests/ils/test_sources.py::test_weights_of_sources_become_weights_of_rows",),
     ),
+    # -- higher moments ----------------------------------------------------------------------------
+    Mutant(
+        "fourth-moments-instead-of-cumulants",
+        "higher moments",
+        "objective/cumulants.py",
+        "m4 - 3 * m2**2",
+        "m4",
+        ("tests/objective/test_cumulants.py::test_cumulants_of_known_distributions",),
+    ),
+    Mutant(
+        "slope-of-the-variance-halved",
+        "higher moments",
+        "objective/cumulants.py",
+        "(12 * m2)[None, :]",
+        "(6 * m2)[None, :]",
+        ("tests/objective/test_cumulants.py::test_gradient_is_of_second_order",),
+    ),
+    Mutant(
+        "each-source-counts-in-full",
+        "higher moments",
+        "objective/cumulants.py",
+        "value + share * own, target_slope",
+        "value + own, target_slope",
+        ("tests/objective/test_cumulants.py::test_value_is_that_of_loops",),
+    ),
+    Mutant(
+        "coordinates-cut-to-the-leading-axes",
+        "higher moments",
+        "ils/problem.py",
+        "if settings.moment_weight and domains.target is not None:",
+        "if False:",
+        (
+            "tests/ils/test_higher_moments.py::test_target_coordinates_are_not_cut_to_the_leading_axes",
+        ),
+    ),
+    Mutant(
+        "blocks-not-divided-by-their-number",
+        "higher moments",
+        "dask/projected.py",
+        "space.restrict(each) * (scale / total)",
+        "space.restrict(each) * scale",
+        ("tests/ils/test_higher_moments.py::TestFits::test_dask_gives_the_same",),
+    ),
+    Mutant(
+        "unseen-domain-projected-like-the-first-source",
+        "several sources",
+        "ils/map.py",
+        "mean = Stiefel(*point[0].shape).mean(others, shares.tolist())",
+        "mean = others[0]",
+        (
+            "tests/estimators/test_unseen.py::test_the_projection_is_the_mean_of_those_of_the_sources",
+        ),
+    ),
+    Mutant(
+        "mean-projection-without-weights",
+        "several sources",
+        "manifolds/stiefel.py",
+        "(w * x for w, x in zip(weights, points, strict=True))",
+        "(x for w, x in zip(weights, points, strict=True))",
+        (
+            "tests/estimators/test_unseen.py::test_the_mean_is_the_nearest_point_of_the_manifold",
+            "tests/estimators/test_unseen.py::test_the_projection_is_the_mean_of_those_of_the_sources",
+        ),
+    ),
+    Mutant(
+        "all-rows-move-with-the-batch",
+        "several sources",
+        "estimators/unseen.py",
+        "return X + like(unseen.astype(float), X)[:, None] * shift[None, :]",
+        "return X + shift[None, :]",
+        ("tests/estimators/test_unseen.py::test_of_rows_of_several_domains_only_the_unseen_move",),
+    ),
+    Mutant(
+        "all-sources-are-trusted-alike",
+        "several sources",
+        "ils/sources.py",
+        "weights *= np.clip(values / half, _LEAST, 1.0)",
+        "weights *= 1.0",
+        (
+            "tests/estimators/test_unseen.py::test_sources_are_equal_unless_they_cannot_be_relied_on",
+        ),
+    ),
+    # -- dictionaries ------------------------------------------------------------------------------
+    Mutant(
+        "threshold-without-the-step",
+        "dictionaries",
+        "objective/dictionary.py",
+        "xp.abs(moved) - step * penalty",
+        "xp.abs(moved) - penalty",
+        ("tests/objective/test_dictionary.py::test_codes_are_optimal",),
+    ),
+    Mutant(
+        "gradient-of-the-atoms-halved",
+        "dictionaries",
+        "objective/dictionary.py",
+        "(rest.mT @ codes) * (-1 / n)",
+        "(rest.mT @ codes) * (-0.5 / n)",
+        ("tests/objective/test_dictionary.py::test_gradient_is_of_second_order",),
+    ),
+    Mutant(
+        "atoms-leave-the-sphere",
+        "dictionaries",
+        "manifolds/oblique.py",
+        "return self.project(x + u)",
+        "return x + u",
+        ("tests/ils/test_dictionary.py::test_atoms_that_made_the_rows_are_found",),
+    ),
+    Mutant(
+        "lengths-not-given-back",
+        "dictionaries",
+        "ils/dictionary.py",
+        "(codes @ self._atoms(rows).mT) * lengths",
+        "codes @ self._atoms(rows).mT",
+        (
+            "tests/ils/test_dictionary.py::test_rows_become_combinations_of_atoms_with_their_lengths_given_back",
+        ),
+    ),
     # -- queries -----------------------------------------------------------------------------------
+    Mutant(
+        "doubt-alone",
+        "queries",
+        "active/facility.py",
+        "    doubt = doubt + doubt.mean()\n",
+        "",
+        (
+            "tests/active/test_strategies.py::test_facility_location_is_the_greedy_choice_of_a_naive_loop",
+        ),
+    ),
     Mutant(
         "bounds-taken-for-gains",
         "queries",

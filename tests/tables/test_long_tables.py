@@ -6,7 +6,7 @@ import pytest
 from tables.small_tables import small_tables, write_csv
 
 from ilspace import ILSClassifier
-from ilspace.tables import classifier, job, outputs
+from ilspace.tables import classifier, job, outputs, training
 from ilspace.tables.job import adapt_files
 from ilspace.tables.members import LogisticRule
 from ilspace.tables.outputs import summary_of
@@ -18,7 +18,7 @@ LIMIT, JUDGED = 40, 50
 @pytest.fixture
 def limits(monkeypatch):
     """Far fewer rows than 5,000 and 20,000."""
-    for module in (classifier, job):
+    for module in (training, job):
         monkeypatch.setattr(module, "PAIR_ROWS", LIMIT)
     for module in (classifier, job, outputs):
         monkeypatch.setattr(module, "JUDGED_ROWS", JUDGED)

@@ -11,7 +11,7 @@ from tables.small_tables import small_tables
 
 from ilspace import TableClassifier
 from ilspace.tables import held_out, verdict
-from ilspace.tables.classifier import ADAPTED, UNADAPTED
+from ilspace.tables.committee import ADAPTED, UNADAPTED
 from ilspace.tables.diagnosis import diagnose
 from ilspace.tables.held_out import HeldOut
 from ilspace.tables.labels import LabelledTables

@@ -5,7 +5,7 @@ functions of a `Pool` of target rows.
 """
 
 from ilspace.active.accuracy import AccuracyEstimate, Asked, estimate_accuracy
-from ilspace.active.answers import NONE_OF_THESE
+from ilspace.active.answers import NONE_OF_THESE, Prediction
 from ilspace.active.facility import covered_doubt, facility_location
 from ilspace.active.pool import Pool
 from ilspace.active.selector import QuerySelector
@@ -25,6 +25,7 @@ __all__ = [
     "AccuracyEstimate",
     "Asked",
     "Pool",
+    "Prediction",
     "QuerySelector",
     "as_query_strategy",
     "committee_disagreement",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,13 +17,25 @@ FEWEST_ROWS = 2
 """Labels of a new class from which on it is learned."""
 
 
-class _Prediction(NamedTuple):
-    """What was said of a row before its label was known."""
+class Prediction(NamedTuple):
+    """What was said of a row before its label was known.
+
+    Attributes
+    ----------
+    label : object
+        The predicted class.
+    confidence : float
+        Its probability.
+    n_learned : int
+        How many target labels the model had learned from.
+    is_random : bool
+        Whether the row was drawn at random, not chosen.
+    """
 
     label: Any
     confidence: float
     n_learned: int
-    is_random: bool
+    is_random: bool = False
 
 
 class Answers:
@@ -50,7 +63,7 @@ class Answers:
         self.skipped = np.zeros(n_rows, dtype=bool)
         self._classes = classes
         self._takes_new = takes_new
-        self._predicted: dict[int, _Prediction] = {}
+        self._predicted: dict[int, Prediction] = {}
 
     @property
     def has_label(self) -> np.ndarray:
@@ -122,33 +135,15 @@ class Answers:
         """
         return rows[~self.has_label[rows]]
 
-    def remember(
-        self,
-        rows: np.ndarray,
-        labels: np.ndarray,
-        confidence: np.ndarray,
-        *,
-        n_learned: int,
-        is_random: bool,
-    ) -> None:
+    def remember(self, predictions: Mapping[int, Prediction]) -> None:
         """Keep what was predicted of rows before their labels were known.
 
         Parameters
         ----------
-        rows : int array of shape (n,)
-            Row numbers.
-        labels : ndarray of shape (n,)
-            Predictions.
-        confidence : ndarray of shape (n,)
-            Their probabilities.
-        n_learned : int
-            How many target labels the model had learned from.
-        is_random : bool
-            Whether the rows were drawn at random.
+        predictions : mapping of int to Prediction
+            By row number.
         """
-        said = zip(rows.tolist(), labels.tolist(), confidence.tolist(), strict=True)
-        for row, label, sure in said:
-            self._predicted[row] = _Prediction(label, sure, n_learned, is_random)
+        self._predicted.update(predictions)
 
     def asked(self) -> Asked:
         """What was predicted of rows that have a label by now, and whether it was right."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -11,7 +12,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from ilspace.active._checks import check_answers, check_cost, check_rows
 from ilspace.active.accuracy import estimate_accuracy, expected_progress, right_chances
-from ilspace.active.answers import Answers
+from ilspace.active.answers import Answers, Prediction
 from ilspace.active.facility import covered_doubt
 from ilspace.active.pool import (
     Pool,
@@ -104,7 +105,7 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
     1.0
     """
 
-    _revision: ClassVar[int] = 1
+    _revision: ClassVar[int] = 2
 
     _parameter_constraints = {
         "estimator": [HasMethods(["fit", "predict"])],
@@ -165,7 +166,7 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
         self._refit()
         return self
 
-    def teach(self, rows, labels):
+    def teach(self, rows, labels, *, predicted=None):
         """Add labels of target rows, and fit the estimator again.
 
         Parameters
@@ -175,8 +176,10 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
             the new one.
         labels : array-like of shape (n,)
             Their labels. None, NaN, or -1 where it is no class, says that there is no answer: such
-            a row is skipped. A label may
-            be a new class; see `new_classes`.
+            a row is skipped. A label may be a new class; see `new_classes`.
+        predicted : mapping of int to Prediction, optional
+            What was predicted of some of these rows before their labels were known, if not by
+            `estimator_`: in an earlier session, say. :meth:`estimate_accuracy` learns from it.
 
         Returns
         -------
@@ -193,14 +196,24 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
         self.skipped_[rows[is_missing]] = True
         answered = rows[~is_missing]
         new = self._answers.without_label(answered)
-        if len(new) and hasattr(self.estimator_, "predict_proba"):
-            found = ask_probabilities(self.estimator_, self._target, new)
-            labels = np.asarray(self.estimator_.classes_)[found.argmax(axis=1)]
-            options = {"n_learned": self._n_learned, "is_random": self.strategy == "random"}
-            self._answers.remember(new, labels, found.max(axis=1), **options)
+        self._answers.remember(self._predictions(new, predicted or {}))
         self._answers.put(answered, values[~is_missing].tolist())
         self._refit()
         return self
+
+    def _predictions(
+        self, rows: np.ndarray, earlier: Mapping[int, Prediction]
+    ) -> dict[int, Prediction]:
+        """What was said of rows earlier, or is said now."""
+        found = {row: earlier[row] for row in rows.tolist() if row in earlier}
+        others = rows[[row not in found for row in rows.tolist()]]
+        if len(others) and hasattr(self.estimator_, "predict_proba"):
+            said = ask_probabilities(self.estimator_, self._target, others)
+            labels = np.asarray(self.estimator_.classes_)[said.argmax(axis=1)]
+            each = zip(others.tolist(), labels.tolist(), said.max(axis=1).tolist(), strict=True)
+            options = self._n_learned, self.strategy == "random"
+            found |= {row: Prediction(label, sure, *options) for row, label, sure in each}
+        return found
 
     def forget(self, rows):
         """Take labels and skips of target rows back, and fit the estimator again.

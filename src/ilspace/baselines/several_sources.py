@@ -13,7 +13,7 @@ from ilspace.backend import on_host
 from ilspace.baselines._base import Baseline, by_domain, dense_domain
 from ilspace.domains import Domain, Domains
 from ilspace.estimators import ILSClassifier
-from ilspace.ils import source_evidence, weights_of_agreement
+from ilspace.ils import source_evidence, weights_of_agreement, weights_of_trust
 
 
 class _OfSeveralSources(Baseline):
@@ -173,8 +173,12 @@ class SourceVote(_OfSeveralSources):
     def _learn_from(self, domains: Domains) -> None:
         self.source_weights_ = domains.shares_of_sources
         if self.weighted and len(domains.sources) > 1:
-            agreement = source_evidence(domains, self.random_state).agreement
-            self.source_weights_ = weights_of_agreement(agreement)
+            evidence = source_evidence(domains, self.random_state)
+            self.source_weights_ = (
+                weights_of_trust(evidence)
+                if domains.target is None
+                else weights_of_agreement(evidence.agreement)
+            )
         self.estimators_ = tuple(self._fitted(each, domains.target) for each in domains.sources)
 
     def _predict_codes(self, X, position: np.ndarray) -> np.ndarray:

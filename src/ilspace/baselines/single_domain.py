@@ -26,8 +26,9 @@ class SourceOnly(_AsTheyAre):
 
     Parameters
     ----------
-    classifier : {"1nn", "svm"} or estimator, default="1nn"
-        One nearest neighbour, linear one-vs-rest support vector machines with C = 1, or any
+    classifier : {"1nn", "svm", "logistic", "pca-1nn"} or estimator, default="1nn"
+        One nearest neighbour, linear one-vs-rest support vector machines with C = 1, logistic
+        regression with C = 1, one nearest neighbour on the first 100 principal axes, or any
         scikit-learn classifier.
 
     Attributes
@@ -66,8 +67,9 @@ class Pooled(_AsTheyAre):
 
     Parameters
     ----------
-    classifier : {"1nn", "svm"} or estimator, default="1nn"
-        One nearest neighbour, linear one-vs-rest support vector machines with C = 1, or any
+    classifier : {"1nn", "svm", "logistic", "pca-1nn"} or estimator, default="1nn"
+        One nearest neighbour, linear one-vs-rest support vector machines with C = 1, logistic
+        regression with C = 1, one nearest neighbour on the first 100 principal axes, or any
         scikit-learn classifier.
 
     Attributes
@@ -103,8 +105,9 @@ class TargetOnly(_AsTheyAre):
 
     Parameters
     ----------
-    classifier : {"1nn", "svm"} or estimator, default="1nn"
-        One nearest neighbour, linear one-vs-rest support vector machines with C = 1, or any
+    classifier : {"1nn", "svm", "logistic", "pca-1nn"} or estimator, default="1nn"
+        One nearest neighbour, linear one-vs-rest support vector machines with C = 1, logistic
+        regression with C = 1, one nearest neighbour on the first 100 principal axes, or any
         scikit-learn classifier.
 
     Attributes

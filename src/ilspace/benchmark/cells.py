@@ -8,7 +8,7 @@ import time
 import traceback
 import warnings
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
@@ -17,7 +17,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ilspace.benchmark.methods import check_digest, make_method
-from ilspace.benchmark.plans import FULL_SOURCE, Cell, PlanError
+from ilspace.benchmark.plans import FULL_SOURCE, UNSEEN, Cell, PlanError
 from ilspace.benchmark.protocols import Split, full_source_split, gong_splits, hoffman_splits
 from ilspace.datasets import DataMissing, load_folder, load_office_caltech, preprocess, search_roots
 
@@ -51,7 +51,9 @@ def check_cell(cell: Cell) -> None:
 
 def _sources_and_target(cell: Cell):
     """Rows and labels of each source, by name, and of the target."""
-    domains = _domains(cell.dataset, cell.features, cell.preprocessing)
+    # where the target is unseen the drawn source rows decide, in each trial
+    preprocessing = "none" if cell.setting == UNSEEN else cell.preprocessing
+    domains = _domains(cell.dataset, cell.features, preprocessing)
     names = [cell.source] if cell.source in domains else cell.source.split("+")
     for name in (*names, cell.target):
         if name not in domains:
@@ -79,7 +81,7 @@ def _split(cell: Cell, y: np.ndarray, yt: np.ndarray) -> Split:
         )
     if cell.dataset != OFFICE_CALTECH or cell.setting == FULL_SOURCE:
         return full_source_split(y, yt)
-    if cell.setting == "unsupervised":
+    if cell.setting in ("unsupervised", UNSEEN):
         return gong_splits(cell.source, cell.target, y, yt, n_trials=cell.trial + 1)[cell.trial]
     return hoffman_splits(cell.source, cell.target)[cell.trial]
 
@@ -98,7 +100,8 @@ def load_trial(cell: Cell) -> tuple[tuple, tuple[np.ndarray, np.ndarray]]:
         Arguments of `fit`: the labelled target rows first, then those with hidden labels, -1 in
         `yt`; `yt` is None except in the semi-supervised setting. Of several sources X and y are
         lists, each source with the rows that its own transfer draws in this trial; the target is
-        split as in the transfer of the first.
+        split as in the transfer of the first. Of an unseen target Xt and yt are None, and all rows
+        are scaled as the drawn source rows are.
     hidden : tuple of X, y
         The target rows with hidden labels, and these labels.
     """
@@ -113,7 +116,13 @@ def load_trial(cell: Cell) -> tuple[tuple, tuple[np.ndarray, np.ndarray]]:
     labels = None
     if cell.setting == "semi-supervised":
         labels = np.concatenate([yt[split.labelled], np.full(len(split.test), -1)])
+    if cell.setting == UNSEEN:
+        known = np.concatenate([X for X, _ in drawn])
+        scaled = partial(preprocess, name=cell.preprocessing, fitted_on=known)
+        drawn, Xt = [(scaled(X), y) for X, y in drawn], scaled(Xt)
     X, y = drawn[0] if len(drawn) == 1 else map(list, zip(*drawn, strict=True))
+    if cell.setting == UNSEEN:
+        return ((X, y, None, None), (Xt[split.test], yt[split.test]))
     return ((X, y, Xt[rows], labels), (Xt[split.test], yt[split.test]))
 
 

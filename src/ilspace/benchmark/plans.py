@@ -35,8 +35,10 @@ SELECTIONS = (FIXED, "label-free", "oracle")
 target label, or on the target labels themselves."""
 
 FULL_SOURCE = "full-source"
-SETTINGS = ("unsupervised", "semi-supervised", FULL_SOURCE)
-"""Which rows have labels: some or all of the source, and a few of the target if semi-supervised."""
+UNSEEN = "unseen"
+SETTINGS = ("unsupervised", "semi-supervised", FULL_SOURCE, UNSEEN)
+"""Which rows have labels: some or all of the source, and a few of the target if semi-supervised.
+Where it is unseen, no method is given any target row, and features are scaled by source rows."""
 
 
 _AS_SPELLED = frozenset({"estimator", "parameters", "selection", "grid"})

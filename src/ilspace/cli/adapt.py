@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ilspace.cli._pictures import BackboneOption, CacheOption, PicturesOption, picture_options
 from ilspace.cli._refusals import refusals
 
 if TYPE_CHECKING:
-    from ilspace.tables.classifier import Step
     from ilspace.tables.job import Listener
+    from ilspace.tables.training import Step
 
 EXAMPLES = """**Examples**
 
@@ -29,6 +30,8 @@ EXAMPLES = """**Examples**
 
 - `ilspace adapt old.csv measurements/ --label class -o out --dask local`: a folder of Parquet files
   that need not fit into memory
+
+- `ilspace adapt photos-2024/ photos-2025/ -o out`: a folder in the first is a class
 
 - `zcat new.csv.gz | ilspace adapt old.csv - --label class -o out --json`: for scripts
 
@@ -66,18 +69,23 @@ class Scaling(enum.StrEnum):
 
 def adapt(
     source: Annotated[
-        str, typer.Argument(help="Labelled table: CSV, Parquet, NPZ or MAT; - for standard input.")
-    ],
-    target: Annotated[str, typer.Argument(help="Table to label.")],
-    label: Annotated[
         str,
-        typer.Option(
-            help="Column of labels. If the target has it too, rows where it is not blank help."
+        typer.Argument(
+            help="Labelled table: CSV, Parquet, NPZ or MAT; - for standard input. Or a folder with "
+            "a folder of pictures for each class."
         ),
     ],
+    target: Annotated[str, typer.Argument(help="Table, or folder of pictures, to label.")],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for the results; must be new.")
     ],
+    label: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of labels. If the target has it too, rows where it is not blank help. "
+            "Folders of pictures need none."
+        ),
+    ] = None,
     ids: Annotated[
         list[str] | None,
         typer.Option("--id", help="Column that names rows, kept in the predictions. Repeatable."),
@@ -92,6 +100,9 @@ def adapt(
             "Repeatable."
         ),
     ] = None,
+    pictures: PicturesOption = None,
+    backbone: BackboneOption = "auto",
+    cache: CacheOption = None,
     columns: Annotated[
         Matching,
         typer.Option(
@@ -156,6 +167,7 @@ def adapt(
     Columns are matched by name, whatever their order; strings become categories, and sentences
     become numbers that their words decide; missing numbers are filled with the mean of the column
     in its table; identifiers are found and kept.
+    Pictures become the features of a backbone.
     Tables with different columns need some labelled target rows of each class. Writes
     `predictions.csv` (identifiers; the label that the verdict recommends, its probability, whether
     to trust it and why not; the labels with and without adaptation; whether a label was given),
@@ -168,6 +180,7 @@ def adapt(
         from ilspace.tables.outputs import check_folder, write_outputs
 
         check_folder(output, force=force)
+        options = picture_options(pictures, backbone, cache)
         class_prior = read_class_frequencies(class_frequencies)
         # the cluster ends after the bar, and however the job ends
         with cluster(dask), _bar(quiet) as listener:
@@ -184,6 +197,7 @@ def adapt(
                 class_prior=class_prior,
                 seed=seed,
                 partitioned=dask is not None,
+                pictures=options,
                 listener=listener,
             )
             listener.on_stage("writing")

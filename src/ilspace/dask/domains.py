@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import reduce
 from itertools import chain
@@ -22,14 +23,15 @@ from ilspace.dask.partitions import (
     sampled_rows,
     weighted_moments,
 )
+from ilspace.dask.projected import DaskProjectedRows
 from ilspace.dask.rows import add_up, float_columns, row_array, row_blocks, summarised, tree
 from ilspace.domains import Domains
 from ilspace.domains.checks import (
+    check_alike,
     check_correspondence,
     check_finite,
     check_magnitude,
     check_size,
-    check_target,
     compare_columns,
     require_labels,
 )
@@ -166,6 +168,42 @@ class DaskDomain(DomainSize):
         moments = replace(self.moments, weight=factor * self.moments.weight)
         return replace(self, class_weights=factor * own, moments=moments)
 
+    @staticmethod
+    def pooled(domains: Sequence[DaskDomain]) -> DaskDomain:
+        """The rows of several domains as one; nothing is read again.
+
+        Parameters
+        ----------
+        domains : sequence of DaskDomain
+            Of the same columns.
+
+        Returns
+        -------
+        DaskDomain
+            Their rows one after another. Where they weigh differently, rows of a class get the mean
+            of their weights.
+        """
+        moments = reduce(Moments.merged, (each.moments for each in domains))
+        counts = np.sum([each.counts for each in domains], axis=0)
+        sums = sum(
+            each.counts[:, None] * (each.centred_means + (each.moments.mean - moments.mean))
+            for each in domains
+        )
+        weights = None
+        if any(each.class_weights is not None for each in domains):
+            masses = sum(each.class_masses(len(counts)) for each in domains)
+            weights = np.where(counts > 0, masses / np.maximum(counts, 1), 1.0)
+        return replace(
+            domains[0],
+            moments=moments,
+            partitions=list(chain.from_iterable(each.partitions for each in domains)),
+            counts=counts,
+            centred_means=sums / np.maximum(counts, 1)[:, None],
+            dtype=np.result_type(*(each.dtype for each in domains)),
+            blocks=tuple(chain.from_iterable(each.blocks for each in domains)),
+            class_weights=weights,
+        )
+
     def among(self, codes: np.ndarray) -> DaskDomain:
         """The rows of some classes, and those without a label.
 
@@ -300,6 +338,23 @@ class DaskDomains(Domains):
         """
         return DaskRows.placed(self.all, spaces)
 
+    def projected_rows(self, spaces: Any, scales: Any) -> Any:
+        """All rows of all domains, for moments along directions; they stay on the workers.
+
+        Parameters
+        ----------
+        spaces : sequence of RowSpace
+            One per domain.
+        scales : sequence of float
+            Factor of the coordinates of each domain.
+
+        Returns
+        -------
+        DaskProjectedRows
+            From which higher moments are found.
+        """
+        return DaskProjectedRows.placed(self.all, spaces, scales)
+
     def latent_rows(self, ils: Any) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
         """The labelled rows of all domains in the latent space, gathered in memory.
 
@@ -321,7 +376,8 @@ class DaskDomains(Domains):
             mean, there = (delayed(each, traverse=False) for each in (mean, mapping))
             found = compute(*(send(each, mean, mapping=there) for each in domain.partitions))
             nothing = np.empty((0, mapping.shape[1]), mapping.dtype), np.empty(0, np.int64)
-            gathered.append(tuple(map(np.concatenate, zip(nothing, *found, strict=True))))
+            rows, codes = map(np.concatenate, zip(nothing, *found, strict=True))
+            gathered.append((ils.combined(rows), codes))
         return tuple(gathered)
 
 
@@ -369,13 +425,13 @@ def check_dask_domains(
     called = ["X"] if n_sources == 1 else [f"X[{i}]" for i in range(n_sources)]
     if Xt is None and yt is not None:
         raise ValueError("yt labels the rows of Xt, but Xt is None: pass both, or neither.")
-    check_target(n_sources, has_target=Xt is not None)
     described: dict[str, Any] = {"source_names": check_names(source_names, n_sources)}
     given = dict(zip(called, sources.rows, strict=True)) | ({} if Xt is None else {"Xt": Xt})
     names = [_get_feature_names(_header(each)) for each in given.values()]
     arrays = {name: _checked_array(each, name) for name, each in given.items()}
     classes, found = _summarise(arrays, sources.labels, None if Xt is None else yt, names)
     if Xt is None:
+        check_alike([(each.n_features, each.feature_names) for each in found])
         return DaskDomains(found, None, classes, **described)
     *kept, target = found
     shared = []

@@ -38,7 +38,7 @@ def hellinger(X: np.ndarray, /) -> np.ndarray:
     return np.sqrt(normalize(X, norm="l1"))
 
 
-def zscore(X: np.ndarray, /) -> np.ndarray:
+def zscore(X: np.ndarray, /, fitted_on: np.ndarray | None = None) -> np.ndarray:
     """Centre each column and divide it by its population standard deviation.
 
     A column that is constant up to rounding becomes zero.
@@ -47,15 +47,18 @@ def zscore(X: np.ndarray, /) -> np.ndarray:
     ----------
     X : array of shape (n_samples, n_features)
         The whole domain: the result depends on all rows.
+    fitted_on : array of shape (n_others, n_features), optional
+        Rows whose means and deviations are used instead.
 
     Returns
     -------
     scores : array of shape (n_samples, n_features)
         Columns of mean 0 and variance 1, or 0 throughout.
     """
-    mean, std = X.mean(axis=0), X.std(axis=0)
+    rows = X if fitted_on is None else fitted_on
+    mean, std = rows.mean(axis=0), rows.std(axis=0)
     # The mean of n equal numbers is off by up to n rounding errors, and the std follows.
-    varies = std > len(X) * np.finfo(X.dtype).eps * np.abs(mean)
+    varies = std > len(rows) * np.finfo(X.dtype).eps * np.abs(mean)
     return np.where(varies, (X - mean) / np.where(varies, std, 1.0), 0.0)
 
 
@@ -72,7 +75,9 @@ STEPS: dict[str, Callable[[np.ndarray], np.ndarray]] = {
 PREPROCESSINGS = ("l1-zscore", "sqrt-zscore-l2", "l2", "l2-zscore-l2", "none")
 
 
-def preprocess(X: npt.ArrayLike, name: str) -> np.ndarray:
+def preprocess(
+    X: npt.ArrayLike, name: str, *, fitted_on: npt.ArrayLike | None = None
+) -> np.ndarray:
     """Apply a named preprocessing to the features of one domain.
 
     Parameters
@@ -85,6 +90,9 @@ def preprocess(X: npt.ArrayLike, name: str) -> np.ndarray:
         (rows to length 1), ``sqrt`` (square root of the rows after ``l1``, the Hellinger map),
         ``zscore`` (columns to mean 0 and population variance 1; constant ones to 0), ``none``.
         `PREPROCESSINGS` lists the usual chains.
+    fitted_on : array-like of shape (n_others, n_features), optional
+        Rows whose means and deviations ``zscore`` uses, after the steps before it, for a domain of
+        which nothing may be known; by default those of `X`.
 
     Returns
     -------
@@ -113,6 +121,19 @@ def preprocess(X: npt.ArrayLike, name: str) -> np.ndarray:
             f"A preprocessing is a chain, separated by dashes, of the steps {', '.join(STEPS)}; "
             f"got {name!r}, where {', '.join(map(repr, unknown))} is unknown"
         )
+    features, others = _checked(X), None if fitted_on is None else _checked(fitted_on)
+    for step in steps:
+        if others is None or step != "zscore":
+            features = STEPS[step](features)
+        else:
+            features = zscore(features, others)
+        others = None if others is None else STEPS[step](others)
+    single = np.asarray(X).dtype in (np.float32, np.float16)
+    return features.astype(np.float32) if single else features
+
+
+def _checked(X: npt.ArrayLike) -> np.ndarray:
+    """Rows in double precision, a copy."""
     given = np.asarray(X)
     if given.ndim != 2 or len(given) == 0:
         raise ValueError(f"X must be a 2-d array of at least one row, got shape {given.shape}")
@@ -122,7 +143,4 @@ def preprocess(X: npt.ArrayLike, name: str) -> np.ndarray:
             f"X must hold finite numbers, got {np.count_nonzero(~np.isfinite(features))} entries "
             "that are NaN or infinite: drop or impute them first"
         )
-    for step in steps:
-        features = STEPS[step](features)
-    single = given.dtype in (np.float32, np.float16)
-    return features.astype(np.float32) if single else features
+    return features

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -125,9 +125,11 @@ def check_domains(
     described: dict[str, Any] = {"source_names": names, "source_numbers": sources.numbers}
     if Xt is None and yt is not None:
         raise ValueError("yt labels the rows of Xt, but Xt is None: pass both, or neither.")
-    check_target(n_sources, has_target=Xt is not None)
+    if Xt is None:
+        check_alike([(each.shape[1], own) for each, own in zip(rows, columns, strict=True)])
+        _check_libraries(rows)
     if Xt is not None:
-        _check_libraries(rows, Xt)
+        _check_libraries([*rows, Xt])
         target_columns = _get_feature_names(Xt)
         Xt = _check_target(Xt, caller)
         n_target = Xt.shape[0]
@@ -164,32 +166,34 @@ def _listed(X, y, sample_domain, caller: str, *, several: bool) -> Sources:
     return listed_sources(X, y)
 
 
-def _check_libraries(rows: list, Xt) -> None:
+def _check_libraries(given: list) -> None:
     """Refuse domains of different array libraries."""
-    given = [*rows, Xt]
     if len({is_foreign(each) for each in given}) > 1:
         *sources, last = (type(each).__name__ for each in given)
         raise ValueError(
-            f"X and Xt must belong to one array library, but are {', '.join(sources)} and {last}: "
-            "convert one of them."
+            f"All domains must belong to one array library, but are {', '.join(sources)} and "
+            f"{last}: convert one of them."
         )
 
 
-def check_target(n_sources: int, *, has_target: bool) -> None:
-    """Refuse several sources without a target.
+def check_alike(sources: Sequence[tuple[int, np.ndarray | None]], *, stacklevel: int = 6) -> None:
+    """Refuse several sources of different columns without a target, to which labels relate them.
 
     Parameters
     ----------
-    n_sources : int
-        Number of sources.
-    has_target : bool
-        Whether there is a target.
+    sources : sequence of (int, ndarray or None)
+        Number of columns of each source, and their names where they have names.
+    stacklevel : int, default=6
+        Stack frames up to the user's call, for the warning about names in common.
     """
-    if n_sources > 1 and not has_target:
-        raise ValueError(
-            f"Several sources, {n_sources} here, are compared with a target, but there is none: "
-            "pass Xt, or rows with a negative sample_domain; or pool the sources into one."
-        )
+    first, *others = sources
+    for position, other in enumerate(others, start=1):
+        if not compare_columns(first, other, stacklevel=stacklevel):
+            raise ValueError(
+                "Without a target all sources must have the same columns, but X[0] and "
+                f"X[{position}] have {first[0]} and {other[0]}, or other names: give them the same "
+                "ones, or pass a target with labels as Xt and yt."
+            )
 
 
 def require_labels(y, caller: str) -> None:

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import _safe_indexing
 
-from ilspace._typing import Array
+from ilspace._typing import Array, ProjectedRows
 from ilspace.backend import array_namespace, is_foreign, like, on_host
 from ilspace.domains.class_prior import (
     check_several_classes,
@@ -19,7 +19,7 @@ from ilspace.domains.class_prior import (
 )
 from ilspace.pairs import LabelledRows
 from ilspace.rules.class_prior import sample_of_classes
-from ilspace.scale import RowSpace, is_single, row_space
+from ilspace.scale import HeldRows, RowSpace, is_single, row_space
 
 SPACE_POWER = 0.25
 """Power of the weights of sources in learning the space, which needs the rows of all: with 1 it is
@@ -116,6 +116,31 @@ class Domain(DomainSize):
             return self
         own = np.ones(self.n_rows) if self.weights is None else self.weights
         return replace(self, weights=factor * own)
+
+    @staticmethod
+    def pooled(domains: Sequence[Domain]) -> Domain:
+        """The rows of several domains as one.
+
+        Parameters
+        ----------
+        domains : sequence of Domain
+            Of the same columns and library.
+
+        Returns
+        -------
+        Domain
+            Their rows one after another.
+        """
+        rows = [each.X for each in domains]
+        if any(map(sparse.issparse, rows)):
+            X = sparse.vstack(rows, format="csr")
+        else:
+            X = array_namespace(rows[0]).concat(rows, axis=0)
+        weights = None
+        if any(each.weights is not None for each in domains):
+            weights = np.concatenate([each.labelled_weights for each in domains])
+        codes = np.concatenate([each.codes for each in domains])
+        return Domain(X, codes, weights, domains[0].feature_names)
 
     def among(self, codes: np.ndarray) -> Domain:
         """The rows of some classes, and those without a label.
@@ -355,6 +380,8 @@ class Domains:
     source_weights : ndarray of shape (n_sources,) or None
         Weights of the sources in a rule, of sum 1; None where they are equal. The weights of the
         source rows are in agreement with them.
+    is_unseen : bool
+        Whether `target` stands for domains that are to come: it holds the rows of all sources.
     """
 
     sources: tuple[Any, ...]
@@ -365,6 +392,7 @@ class Domains:
     source_names: tuple[str, ...] | None = None
     source_numbers: tuple[float, ...] | None = None
     source_weights: np.ndarray | None = None
+    is_unseen: bool = False
 
     @property
     def all(self) -> tuple[Any, ...]:
@@ -459,11 +487,17 @@ class Domains:
         return flat / np.sum(flat)
 
     @property
-    def rule_factors(self) -> np.ndarray:
+    def rule_factors(self) -> tuple[float | np.ndarray, ...]:
         """Factors of the row weights of each domain in a rule, besides those that the rows have."""
         shares = self.shares_of_sources
         factors = (shares / np.max(shares)) ** (1 - SPACE_POWER)
-        return factors if self.target is None else np.append(factors, 1.0)
+        if self.target is None:
+            return tuple(factors)
+        if not self.is_unseen:
+            return (*factors, 1.0)
+        # every row is there twice, and counts once; the second time with the weight of its source
+        of_rows = np.repeat(factors, [each.n_labelled for each in self.sources])
+        return (*factors / 2, of_rows / 2)
 
     def with_source_weights(self, weights: np.ndarray) -> Domains:
         """The same with weighed sources.
@@ -489,6 +523,22 @@ class Domains:
         sources = tuple(each.times(factor) for each, factor in pairs)
         return replace(self, sources=sources, source_weights=weights / np.sum(weights))
 
+    def with_unseen(self) -> Domains:
+        """The same with a target that stands for domains to come.
+
+        It holds the labelled rows of all sources once more, uncentred, so that each source takes
+        part as one that was held out: its rows are sent to the latent space as those of an unknown
+        domain will be.
+
+        Returns
+        -------
+        Domains
+            Itself where there is a target, or a single source.
+        """
+        if self.target is not None or len(self.sources) == 1:
+            return self
+        return replace(self, target=self.sources[0].pooled(self.sources), is_unseen=True)
+
     @property
     def names(self) -> tuple[str, ...]:
         """Names of the domains."""
@@ -497,7 +547,8 @@ class Domains:
             sources = ("source",)
         elif sources is None:
             sources = tuple(f"source {number:g}" for number in self.numbers)
-        return sources if self.target is None else (*sources, "target")
+        last = "unseen" if self.is_unseen else "target"
+        return sources if self.target is None else (*sources, last)
 
     def labelled_rows(self, spaces: Sequence[RowSpace], *, single: bool = False) -> LabelledRows:
         """The labelled rows of all domains, in coordinates.
@@ -525,6 +576,25 @@ class Domains:
             np.concatenate([domain.labelled_codes for domain in self.all]),
             weights,
         )
+
+    def projected_rows(self, spaces: Sequence[RowSpace], scales: Sequence[float]) -> ProjectedRows:
+        """All rows of all domains, in coordinates, for moments along directions.
+
+        Parameters
+        ----------
+        spaces : sequence of RowSpace
+            One per domain.
+        scales : sequence of float
+            Factor of the coordinates of each domain.
+
+        Returns
+        -------
+        ProjectedRows
+            From which higher moments are found.
+        """
+        rows = [domain.working_rows for domain in self.all]
+        weights = [domain.weights for domain in self.all]
+        return HeldRows.placed(rows, weights, spaces=spaces, scales=scales)
 
     def latent_rows(self, ils: Any) -> tuple[tuple[Array, np.ndarray], ...]:
         """The labelled rows of all domains in the latent space, and their classes.

@@ -49,9 +49,9 @@ class DomainAdapter(BaseEstimator):
     _revision: ClassVar[int] = 1
     """Raised when the same parameters give other results; a subclass may have one of its own."""
 
-    _came_later: ClassVar[frozenset[str]] = frozenset({"class_prior"})
-    """Parameters that came when results were stored already: None, which changes nothing, is left
-    out of a description of the method, so that these stay current."""
+    _came_later: ClassVar[frozenset[str]] = frozenset({"class_prior", "n_atoms", "unseen_mean"})
+    """Parameters that came when results were stored already: the default, which changes nothing, is
+    left out of a description of the method, so that these stay current."""
 
     def __sklearn_tags__(self):
         """Say what the common checks may expect."""
@@ -89,6 +89,7 @@ class DomainAdapter(BaseEstimator):
         self._source_columns = tuple(each.feature_names for each in domains.sources)
         self._source_widths = tuple(each.n_features for each in domains.sources)
         self._shares_features = domains.shares_features
+        self._has_target = domains.target is not None
         self.n_features_in_, self.n_target_features_in_ = source.n_features, target.n_features
         for name, domain in (("feature_names_in_", source), ("target_feature_names_in_", target)):
             self.__dict__.pop(name, None)
@@ -105,7 +106,7 @@ class DomainAdapter(BaseEstimator):
         Rows that are not `named` are of a kind that cannot have feature names.
         """
         check_is_fitted(self)
-        first = domain_position(domain, self.source_names_, self._source_numbers)
+        first = self._position(domain)
         position: Position = first
         self._refuse_dask(X=X)
         if sample_domain is not None:
@@ -140,6 +141,17 @@ class DomainAdapter(BaseEstimator):
         check_magnitude(X, "X", fitting=False)
         return X, position
 
+    def _position(self, domain: str | float) -> int:
+        """Position of a domain that is named or numbered."""
+        if isinstance(domain, str) and domain == "unseen":
+            if self._has_target:
+                raise ValueError(
+                    'domain="unseen" is for models that were fitted without a target, but this one '
+                    'has one: use domain="target", or fit the sources alone.'
+                )
+            domain = "target"  # which was none: the last map is for all domains to come
+        return domain_position(domain, self.source_names_, self._source_numbers)
+
     def _on_rows(
         self,
         work: Callable[..., Any],
@@ -156,11 +168,20 @@ class DomainAdapter(BaseEstimator):
         or is 1-d where that is None.
         """
         if not is_dask(X):
-            return work(self, *self._check_rows(X, domain, sample_domain))
+            return work(self, *self._recentred(*self._check_rows(X, domain, sample_domain)))
         check_is_fitted(self)
+        X = self._recentred_blocks(X, domain, sample_domain)
         return by_blocks(
             self, X, work=work, domain=domain, sample_domain=sample_domain, width=width, dtype=dtype
         )
+
+    def _recentred(self, X: Any, position: Position) -> tuple[Any, Position]:
+        """Checked rows, centred as the estimator is told to centre those of an unseen domain."""
+        return X, position
+
+    def _recentred_blocks(self, X: Any, domain: str | float, sample_domain: Any) -> Any:
+        """The same for a Dask collection that is not checked yet."""
+        return X
 
     def _check_target_names(self, names: np.ndarray) -> None:
         expected = getattr(self, "target_feature_names_in_", None)
@@ -228,8 +249,9 @@ class DomainClassifier(ClassifierMixin, DomainAdapter):
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Rows of one domain, seen at fit or not.
-        domain : {"target", "source"}, str or number, default="target"
+        domain : {"target", "source", "unseen"}, str or number, default="target"
             Which one; of several sources ``"source"`` is the first, others have names and numbers.
+            ``"unseen"`` is any other domain, where `fit` had no target.
         sample_domain : array-like of shape (n,), optional
             Positive for source rows, negative for target rows.
         allow_source : bool, default=False
@@ -264,8 +286,9 @@ class DomainClassifier(ClassifierMixin, DomainAdapter):
             Their true labels.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows.
-        domain : {"target", "source"}, str or number, default="target"
+        domain : {"target", "source", "unseen"}, str or number, default="target"
             Which one; of several sources ``"source"`` is the first, others have names and numbers.
+            ``"unseen"`` is any other domain, where `fit` had no target.
         sample_domain : array-like of shape (n,), optional
             Positive for source rows, negative for target rows.
         allow_source : bool, default=False

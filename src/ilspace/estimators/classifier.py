@@ -70,14 +70,19 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
     Parameters
     ----------
     n_components : int, default=None
-        Dimension of the latent space; by default 30, or 20 for domains of different columns, or the
-        rank of the rows if that is smaller. In self-training, and for domains of the same columns,
-        more where the target has more axes that parallel analysis tells from noise: 100 at most.
+        Dimension of the latent space; by default 30, or 20 for domains of different columns, or 60
+        for several sources without a target, or the rank of the rows if that is smaller. In
+        self-training, and for domains of the same columns, more where the target has more axes that
+        parallel analysis tells from noise: 100 at most.
+    n_atoms : int, default=None
+        Number of atoms of a dictionary of the latent space, by which :class:`ILSTransformer`
+        removes noise from latent rows; None for no dictionary.
     classifier : {"auto", "nearest", "linear", "ridge"} or classifier, default="auto"
         The rule. ``"ridge"``: the one described above; ``"nearest"``: the class of the nearest
         labelled row in the latent space, as in the paper; ``"linear"``: logistic regression
         there; or any classifier of scikit-learn, of which a clone is trained on the labelled rows
-        there. ``"auto"``: ``"ridge"`` with self-training, ``"nearest"`` without.
+        there. ``"auto"``: ``"ridge"`` with self-training, and for several sources in memory that
+        have no target; else ``"nearest"``.
     self_training : int or "auto", default="auto"
         Number of rounds. 0: one fit of the space, then the rule, which learns from the given labels
         alone. ``"auto"``: 2 where there is a target, in memory; 0 for Dask collections, and in
@@ -94,6 +99,10 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         labelled and selected rows together, and so in a classifier that takes `sample_weight`; in
         the rule ``"nearest"`` they are factors of the odds, over the shares among labelled rows.
         A class of share 0 is never predicted.
+    unseen_mean : {"batch"}, default=None
+        What centres rows of a domain that `fit` did not see, of models that were fitted without a
+        target. None: the mean of all source rows. ``"batch"``: their own mean, so that all rows of
+        one call must be of one domain, and are predicted together.
     objective : ObjectiveSettings, default=None
         What is minimised; None for the defaults of :class:`~ilspace.ObjectiveSettings`.
     init : {"auto", "target-pca", "joint-pca", "pls", "class-means"} or array(s), default="auto"
@@ -190,9 +199,11 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         self,
         n_components=None,
         *,
+        n_atoms: int | None = None,
         classifier: Any = "auto",
         self_training: int | str = "auto",
         class_prior: Any = None,
+        unseen_mean: str | None = None,
         objective=None,
         init="auto",
         solver="conjugate-gradient",
@@ -205,7 +216,9 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
     ):
         super().__init__(
             n_components,
+            n_atoms=n_atoms,
             class_prior=class_prior,
+            unseen_mean=unseen_mean,
             objective=objective,
             init=init,
             solver=solver,
@@ -225,7 +238,7 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         n_rounds = self.self_training
         if isinstance(n_rounds, str):
             n_rounds = N_ROUNDS if isinstance(domains.target, Domain) else 0
-        if n_rounds == 0 or domains.target is None:
+        if n_rounds == 0 or domains.target is None or domains.is_unseen:
             return super()._learn(domains)
         options = self._method() | {"random_state": self.random_state}
         is_ridge = self._named_rule(True) == "ridge"
@@ -239,7 +252,8 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         self._rule = self._trained_rule(ils, domains, trained)
 
     def _trained_rule(self, ils: ILSMap, domains: Domains, trained: SelfTrained | None) -> Rule:
-        name = self._named_rule(trained is not None)
+        is_unseen = domains.is_unseen and isinstance(domains.target, Domain)
+        name = self._named_rule(trained is not None or is_unseen)
         if name is None:
             return OwnRule(ils, domains, self.classifier)
         if name == "ridge" and trained is not None:
@@ -285,8 +299,9 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Rows of one domain, seen at fit or not.
-        domain : {"target", "source"}, str or number, default="target"
+        domain : {"target", "source", "unseen"}, str or number, default="target"
             Which one; of several sources ``"source"`` is the first, others have names and numbers.
+            ``"unseen"`` is any other domain, where `fit` had no target.
         sample_domain : array-like of shape (n,), optional
             Positive for source rows, negative for target rows.
         allow_source : bool, default=False
@@ -320,8 +335,9 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Rows of one domain, seen at fit or not.
-        domain : {"target", "source"}, str or number, default="target"
+        domain : {"target", "source", "unseen"}, str or number, default="target"
             Which one; of several sources ``"source"`` is the first, others have names and numbers.
+            ``"unseen"`` is any other domain, where `fit` had no target.
         sample_domain : array-like of shape (n,), optional
             Positive for source rows, negative for target rows.
         allow_source : bool, default=False
@@ -347,8 +363,9 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         ----------
         X : array-like or sparse matrix of shape (n, n_features)
             Rows of one domain, seen at fit or not.
-        domain : {"target", "source"}, str or number, default="target"
+        domain : {"target", "source", "unseen"}, str or number, default="target"
             Which one; of several sources ``"source"`` is the first, others have names and numbers.
+            ``"unseen"`` is any other domain, where `fit` had no target.
 
         Returns
         -------
@@ -361,7 +378,7 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         """
         check_is_fitted(self)
         rule: Any = self._rule
-        by_domain = rule.distances(self.map_, *self._check_rows(X, domain))
+        by_domain = rule.distances(self.map_, *self._recentred(*self._check_rows(X, domain)))
         scores = rule.scores_of(by_domain)
         codes = self._possible[np.argmax(to_numpy(scores), axis=1)]
         probabilities = to_numpy(self._of_all_classes(rule.probabilities(scores), 0.0))

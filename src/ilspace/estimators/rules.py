@@ -525,7 +525,7 @@ def _labelled_rows(
     codes = np.concatenate([codes for _, codes in latent])
     prior = domains.class_prior
     equal = domains.source_weights is None and all(each.weights is None for each in domains.all)
-    if prior is None and equal:
+    if prior is None and equal and not domains.is_unseen:
         return rows, codes, None
     parts = zip(domains.all, latent, domains.rule_factors, strict=True)
     weights = [factor * domain.weights_of(each) for domain, (_, each), factor in parts]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ilspace.backend import on_host
 from ilspace.domains import Domains
-from ilspace.ils import ObjectiveSettings, source_evidence, weights_of_agreement
+from ilspace.ils import ObjectiveSettings, source_evidence, weights_of_agreement, weights_of_trust
 
 
 def weigh_sources(
@@ -44,8 +44,11 @@ def weigh_sources(
     n_sources = len(domains.sources)
     asked = None if settings is None else settings.source_weights
     if asked is None and n_sources > 1:
-        agreement = source_evidence(domains, random_state).agreement
-        weights = weights_of_agreement(agreement)
+        evidence = source_evidence(domains, random_state)
+        if domains.target is None:
+            weights = weights_of_trust(evidence)
+        else:
+            weights = weights_of_agreement(evidence.agreement)
         if verbose:
             pairs = zip(domains.names, weights, strict=False)  # the target has none
             listed = ", ".join(f"{source} {weight:.3f}" for source, weight in pairs)

@@ -10,7 +10,12 @@ from ilspace.ils.map import ILSMap
 from ilspace.ils.online import OnlineState, update_ils
 from ilspace.ils.problem import ILSProblem, make_problem
 from ilspace.ils.settings import ObjectiveSettings
-from ilspace.ils.sources import SourceEvidence, source_evidence, weights_of_agreement
+from ilspace.ils.sources import (
+    SourceEvidence,
+    source_evidence,
+    weights_of_agreement,
+    weights_of_trust,
+)
 
 __all__ = [
     "INITS",
@@ -24,4 +29,5 @@ __all__ = [
     "source_evidence",
     "update_ils",
     "weights_of_agreement",
+    "weights_of_trust",
 ]

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ilspace.backend import as_generator, one_thread
 from ilspace.domains import Domains
+from ilspace.ils.dictionary import learn_dictionary
 from ilspace.ils.map import ILSMap
 from ilspace.ils.problem import EVALUATION_ROWS, ILSProblem, make_problem
 from ilspace.ils.settings import ObjectiveSettings
@@ -29,6 +31,7 @@ def fit_ils(
     domains: Domains,
     *,
     n_components: int | None = None,
+    n_atoms: int | None = None,
     objective: ObjectiveSettings | None = None,
     init: Any = "auto",
     solver: str = "conjugate-gradient",
@@ -50,6 +53,8 @@ def fit_ils(
         From :func:`~ilspace.domains.check_domains`.
     n_components : int, optional
         Dimension of the latent space.
+    n_atoms : int, optional
+        Number of atoms of a dictionary of the latent space.
     objective : ObjectiveSettings, optional
         What is minimised.
     init : str or array(s), default="auto"
@@ -89,6 +94,8 @@ def fit_ils(
     >>> ils.transform(2 * X + 3).shape, ils.solution.status.name
     ((40, 2), 'SETTLED')
     """
+    rng = as_generator(random_state)
+    domains = domains.with_unseen()
     with threads_for(domains.all):
         problem, solution = solve_ils(
             domains,
@@ -99,7 +106,7 @@ def fit_ils(
             batch_size=batch_size,
             max_iter=max_iter,
             tol=tol,
-            rng=as_generator(random_state),
+            rng=rng,
             verbose=verbose,
             callback=callback,
             name=name,
@@ -107,7 +114,12 @@ def fit_ils(
         if problem.problem.batches is not None:
             solution = _evaluated_on_all_pairs(solution, problem)
         report_end(solution, verbose, name)
-        return ILSMap.from_solution(problem, solution, domains.dtype)
+        ils = ILSMap.from_solution(problem, solution, domains.dtype)
+        if domains.is_unseen and (objective or ObjectiveSettings()).orthonormal:
+            ils = ils.with_mean_projection(domains.shares_of_sources)
+        if n_atoms is None:
+            return ils
+        return replace(ils, dictionary=learn_dictionary(ils, domains, n_atoms, rng))
 
 
 def solve_ils(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -11,7 +11,9 @@ from scipy import sparse
 
 from ilspace._typing import Array
 from ilspace.backend import array_namespace, is_foreign, like, spectral_map, to_numpy
+from ilspace.ils.dictionary import DICTIONARY, Dictionary
 from ilspace.ils.problem import ILSProblem
+from ilspace.manifolds import Stiefel
 from ilspace.optimizers import Progress, Solution, Status
 from ilspace.storage.schema import (
     NOT_EMPTY,
@@ -21,6 +23,7 @@ from ilspace.storage.schema import (
     Choice,
     Columns,
     Each,
+    Optional,
     Record,
     Value,
 )
@@ -34,7 +37,7 @@ class ILSMap:
     r"""Maps of all domains to the invariant latent space.
 
     A row x of domain i is sent to :math:`s_i M^{1/2}W_i^\top(x - \mu_i)`, so that Euclidean
-    distance there is the learned one.
+    distance there is the learned one; with a dictionary, to a sparse combination of its atoms.
 
     Attributes
     ----------
@@ -52,6 +55,8 @@ class ILSMap:
         The solution of the optimization, in the floating type of the computation.
     maps : tuple of array of shape (d, p)
         :math:`s_iW_iM^{1/2}`.
+    dictionary : Dictionary, optional
+        Atoms of the latent space.
     """
 
     means: tuple[Array, ...]
@@ -61,6 +66,7 @@ class ILSMap:
     sharpness: float
     solution: Solution
     maps: tuple[Array, ...]
+    dictionary: Dictionary | None = None
 
     @classmethod
     def from_solution(cls, problem: ILSProblem, solution: Solution, dtype: Any) -> ILSMap:
@@ -97,6 +103,32 @@ class ILSMap:
             ),
         )
 
+    def with_mean_projection(self, shares: np.ndarray) -> ILSMap:
+        r"""The same with the mean of the other projections in place of the last.
+
+        Parameters
+        ----------
+        shares : ndarray of shape (n_domains - 1,)
+            Weights of the other domains.
+
+        Returns
+        -------
+        ILSMap
+            The last domain is projected by the minimiser of :math:`\sum_s w_s\|W - W_s\|_F^2` on
+            the Stiefel manifold.
+        """
+        n, point = len(self.means), self.solution.point
+        others, metric = point[: n - 1], point[n]
+        mean = Stiefel(*point[0].shape).mean(others, shares.tolist())
+        root = spectral_map(metric, array_namespace(metric).sqrt)
+        dtype = self.projections[-1].dtype
+        return replace(
+            self,
+            projections=(*self.projections[:-1], as_dtype(mean, dtype)),
+            maps=(*self.maps[:-1], as_dtype(self.scales[-1] * mean @ root, dtype)),
+            solution=self.solution._replace(point=(*others, mean, *point[n:])),
+        )
+
     @property
     def n_components(self) -> int:
         """Dimension p of the latent space."""
@@ -117,7 +149,22 @@ class ILSMap:
         array of shape (n, p)
             In the floating type of the rows.
         """
-        return to_latent(X, self.means, self.maps, domain)
+        return self.combined(to_latent(X, self.means, self.maps, domain))
+
+    def combined(self, latent: Array) -> Array:
+        """Latent rows as sparse combinations of atoms.
+
+        Parameters
+        ----------
+        latent : array of shape (n, p)
+            What the maps gave.
+
+        Returns
+        -------
+        array of shape (n, p)
+            The same without a dictionary.
+        """
+        return latent if self.dictionary is None else self.dictionary.transform(latent)
 
 
 def to_latent(
@@ -207,14 +254,24 @@ def _as_worked_in(ils: ILSMap) -> SimpleNamespace:
 
 
 def _restored(
-    *, means, maps, scales, sharpness, projections, metric, slacks, status, history
+    *,
+    means,
+    maps,
+    scales,
+    sharpness,
+    projections,
+    metric,
+    slacks,
+    status,
+    history,
+    dictionary=None,
 ) -> ILSMap:
     """A map, from what :func:`_as_worked_in` gave."""
     dtype = maps[0].dtype
     solution = Solution((*projections, metric, *slacks), status, history)
     projections = tuple(as_dtype(each, dtype) for each in projections)
     metric = as_dtype(metric, dtype)
-    return ILSMap(means, projections, scales, metric, sharpness, solution, maps)
+    return ILSMap(means, projections, scales, metric, sharpness, solution, maps, dictionary)
 
 
 MODERATE = Check(
@@ -236,6 +293,7 @@ MAP = Record(
         ),
         "status": Choice(Status),
         "history": Columns(Progress, check=NOT_EMPTY),
+        "dictionary": Optional(DICTIONARY, came_later=True),
     },
     view=_as_worked_in,
 )

@@ -5,9 +5,11 @@ from __future__ import annotations
 import enum
 import secrets
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from typing import Any
+
+from ilspace.active import Prediction
 
 
 class Kind(enum.StrEnum):
@@ -44,6 +46,8 @@ class Event:
         What the model said when the row was shown.
     probability : float or None
         Its probability.
+    learned : int or None
+        How many target labels that model had learned from.
     """
 
     event: str
@@ -55,6 +59,7 @@ class Event:
     at: str = ""
     guess: str | None = None
     probability: float | None = None
+    learned: int | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """As plain data, without what is not said."""
@@ -178,23 +183,31 @@ class Answers:
             if each.kind is Kind.LABEL and each.label is not None
         }
 
-    def last(self, *, by: str, others: Iterable[str] = ()) -> Event | None:
+    def predictions(self) -> dict[int, Prediction]:
+        """What the model said of labelled rows before, where that was recorded; rows from 1."""
+        found = {}
+        for row, each in self.by_row.items():
+            sure, learned = each.probability, each.learned
+            if each.kind is Kind.SKIP or each.guess is None:
+                continue
+            if isinstance(sure, float | int) and 0 <= sure <= 1 and isinstance(learned, int):
+                found[row] = Prediction(each.guess, float(sure), max(learned, 0))
+        return found
+
+    def last(self, is_own: Callable[[Event], bool]) -> Event | None:
         """Find the event that an undo is about.
 
         Parameters
         ----------
-        by : str
-            Who undoes: events of this window count, and those of windows that are closed.
-        others : iterable of str
-            Further windows that are open.
+        is_own : callable
+            Says of an event whether it may be undone.
 
         Returns
         -------
         Event or None
             The last one that holds; None if there is none.
         """
-        spared = set(others) - {by}
         for each in reversed(self.events.values()):
-            if each.by not in spared and self.by_row.get(each.row) == each:
+            if self.by_row.get(each.row) == each and is_own(each):
                 return each
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -76,13 +76,18 @@ class LabelFile:
         finally:
             os.close(handle)
 
-    def append(self, *events: Event) -> list[Event]:
+    def append(
+        self, *events: Event, check: Callable[[Answers], object] = lambda answers: None
+    ) -> list[Event]:
         """Write events; they are on disk when this returns.
 
         Parameters
         ----------
         *events : Event
             All are written, or none.
+        check : callable
+            Called with what holds just before they are written, while no other program can write;
+            if it raises an error, nothing is written.
 
         Returns
         -------
@@ -104,6 +109,7 @@ class LabelFile:
                 self._read(handle)
                 fresh = [each for each in events if each.event not in self.answers.events]
                 if fresh:
+                    check(self.answers)
                     self._write(handle, fresh)
                 else:  # it is there, but perhaps not on disk
                     os.fsync(handle)

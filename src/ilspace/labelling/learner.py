@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from sklearn.decomposition import PCA
 
-from ilspace.active import NONE_OF_THESE, QuerySelector
+from ilspace.active import NONE_OF_THESE, Prediction, QuerySelector
 from ilspace.labelling.answers import Answers, Kind
 from ilspace.labelling.job import LabellingJob
 
@@ -37,10 +37,13 @@ class Task:
         Labels of target rows, from 0; also ``NONE_OF_THESE``.
     skipped : tuple of int
         Rows that nobody could label.
+    predicted : dict of int to Prediction
+        What was said of labelled rows when they were shown.
     """
 
     labels: dict[int, str]
     skipped: tuple[int, ...] = ()
+    predicted: dict[int, Prediction] = field(default_factory=dict, compare=False)
 
     @property
     def n_labels(self) -> int:
@@ -63,7 +66,8 @@ class Task:
         """
         labels = {row - 1: label for row, label in answers.labels.items()}
         labels |= {row - 1: NONE_OF_THESE for row in answers.rows(Kind.OTHER)}
-        return cls(labels, tuple(row - 1 for row in answers.rows(Kind.SKIP)))
+        predicted = {row - 1: each for row, each in answers.predictions().items()}
+        return cls(labels, tuple(row - 1 for row in answers.rows(Kind.SKIP)), predicted)
 
 
 @dataclass(frozen=True)
@@ -218,7 +222,8 @@ class Learner:
         if task.skipped:
             self.selector.skip(list(task.skipped))
         if new:
-            self.selector.teach(list(new), np.array([*new.values(), None], dtype=object)[:-1])
+            labels = np.array([*new.values(), None], dtype=object)[:-1]
+            self.selector.teach(list(new), labels, predicted=task.predicted)
         self._last = task
 
     def _known(self, task: Task) -> np.ndarray | None:

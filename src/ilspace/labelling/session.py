@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ilspace.labelling.answers import Event, Kind, now
+from ilspace.labelling.answers import Answers, Event, Kind, now
 from ilspace.labelling.background import Teachable
 from ilspace.labelling.job import LabellingJob
 from ilspace.labelling.learner import GAIN, Snapshot, Task
@@ -67,7 +68,7 @@ class Session:
         self.job = job
         self.file = job.open_labels()
         self.refit_after = refit_after
-        self.pictures = pictures or job.paths[1].absolute().parent
+        self.pictures = pictures or job.pictures or job.paths[1].absolute().parent
         ids = identifiers_of(job.tables.source, job.tables.target, job.options)
         self.layout = find_layout(
             job.tables.target, ids=ids, text=tuple(job.options.get("text", ()))
@@ -78,6 +79,8 @@ class Session:
         self.version = 0
         self._changed = threading.Condition(threading.RLock())
         self._windows: dict[str, _Window] = {}
+        self._closed: set[str] = set()
+        self._earlier = set(self.file.answers.events)
         self._given = job.given
         self._random = np.random.default_rng().permutation(job.n_rows)
         self._by_doubt: np.ndarray | None = None
@@ -112,6 +115,7 @@ class Session:
             if self.file.refresh():
                 self._learn_if_due()
             own = self._windows.setdefault(window, _Window())
+            self._closed.discard(window)
             own.seen = time.monotonic()
             self._close_windows()
             if own.row is None or own.row + 1 in self._answered:
@@ -130,6 +134,7 @@ class Session:
         late = time.monotonic() - _GONE_AFTER
         for name in [name for name, each in self._windows.items() if each.seen < late]:
             del self._windows[name]
+            self._closed.add(name)
 
     def _next(self) -> int | None:
         """The best row that nobody has answered or looks at; from 0."""
@@ -221,10 +226,14 @@ class Session:
                 raise AnswerError(f"Rows are 1 to {self.job.n_rows}, but {row} was named.")
             if (kind is Kind.LABEL) != (label in self.job.classes):
                 raise AnswerError("A label must be one of the classes, but is not.")
-            if row in self._answered or row in self._given:
-                raise AnsweredElsewhereError(
-                    f"Row {row} has an answer by now, from another window."
-                )
+
+            def check(answers: Answers) -> None:
+                if row in answers.by_row or row in self._given:
+                    raise AnsweredElsewhereError(
+                        f"Row {row} has an answer by now, from another window."
+                    )
+
+            check(self.file.answers)
             said = self._said(row - 1)
             self.file.append(
                 Event(
@@ -236,7 +245,9 @@ class Session:
                     at=now(),
                     guess=said["guess"],
                     probability=said["probability"],
-                )
+                    learned=None if self.snapshot is None else self.snapshot.task.n_labels,
+                ),
+                check=check,
             )
             self._recorded()
 
@@ -246,7 +257,8 @@ class Session:
         Parameters
         ----------
         window : str
-            Which; answers from windows that are closed count as its own.
+            Which; answers from windows that are closed, or from before this sitting, count as its
+            own. Those that another program records meanwhile do not.
         event : str
             Identifier; the same one sent again changes nothing.
 
@@ -262,7 +274,7 @@ class Session:
             if done is not None:
                 return done.row
             self._close_windows()
-            last = answers.last(by=window, others=self._windows)
+            last = answers.last(self._is_own(window))
             if last is None:
                 return None
             undone = Event(event, Kind.UNDO, last.row, of=last.event, by=window, at=now())
@@ -270,6 +282,17 @@ class Session:
             self._windows.setdefault(window, _Window()).row = last.row - 1
             self._recorded()
             return last.row
+
+    def _is_own(self, window: str) -> Callable[[Event], bool]:
+        """Say of an event whether a window may undo it."""
+
+        def is_own(event: Event) -> bool:
+            if event.by == window:
+                return True
+            is_old = event.event in self._earlier or event.by in self._closed
+            return is_old and event.by not in self._windows
+
+        return is_own
 
     def _recorded(self) -> None:
         self.version += 1
@@ -327,7 +350,7 @@ class Session:
         answers = self.file.answers
         counts = {kind: len(answers.rows(kind)) for kind in (Kind.LABEL, Kind.SKIP, Kind.OTHER)}
         n_given = len(self._given)
-        last = answers.last(by=window, others=self._windows)
+        last = answers.last(self._is_own(window))
         return {
             "labelled": counts[Kind.LABEL],
             "skipped": counts[Kind.SKIP],

@@ -14,9 +14,6 @@ from ilspace.labelling.answers import Kind, new_id
 from ilspace.labelling.label_file import LabelWriteError
 from ilspace.labelling.session import AnswerError, Session
 
-WINDOW = "terminal"
-"""What this window is called in the file of labels."""
-
 _MOST_COLUMNS = 40
 _COMMANDS = {"s": "skip", "n": "not one of these", "u": "undo", "q": "quit"}
 
@@ -33,8 +30,9 @@ def label_in_terminal(session: Session, *, read: Callable[[], str], console: Con
     console : Console
         Where rows are shown.
     """
+    window = f"terminal-{new_id()}"  # two terminals may label the same rows
     while True:
-        state = session.state(WINDOW)
+        state = session.state(window)
         row = state["row"]
         if row is None:
             console.print("All rows have an answer.")
@@ -44,19 +42,19 @@ def label_in_terminal(session: Session, *, read: Callable[[], str], console: Con
             key = read()
             if key == _commands(session)["q"]:
                 return
-            said = _act(session, row, key)
+            said = _act(session, window, row, key)
             if said is None:
                 break
             console.print(Text(said, style="bold red"))
 
 
-def _act(session: Session, row: dict[str, Any], key: str) -> str | None:
+def _act(session: Session, window: str, row: dict[str, Any], key: str) -> str | None:
     """Do what a key says; None if that went well, else a sentence."""
     label, kind, classes = None, Kind.LABEL, session.job.classes
     commands = _commands(session)
     if key == commands["u"]:
         try:
-            undone = session.undo(WINDOW, event=new_id())
+            undone = session.undo(window, event=new_id())
         except LabelWriteError as error:
             return _not_saved(session, error)
         return None if undone is not None else "There is nothing to undo."
@@ -71,7 +69,7 @@ def _act(session: Session, row: dict[str, Any], key: str) -> str | None:
     else:
         return f"Type a key of a class, or its name, or: {_help(session)}."
     try:
-        session.answer(WINDOW, event=new_id(), kind=kind, row=row["row"], label=label)
+        session.answer(window, event=new_id(), kind=kind, row=row["row"], label=label)
     except AnswerError as error:
         session_said = str(error)
         return session_said if "window" not in session_said else None

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import reduce
+from operator import add
 from typing import Literal
 
 from ilspace._typing import Array
@@ -71,6 +74,23 @@ class Stiefel:
     def combine(self, a: float, u: Array, b: float = 0.0, v: Array | None = None) -> Array:
         """Linear combination of one or two tangent vectors."""
         return a * u if v is None else a * u + b * v
+
+    def mean(self, points: Sequence[Array], weights: Sequence[float]) -> Array:
+        r"""Minimiser of :math:`\sum_i w_i\|X - X_i\|_F^2`: polar factor of the weighted sum.
+
+        Parameters
+        ----------
+        points : sequence of array of shape (n, p)
+            Points :math:`X_i`.
+        weights : sequence of float
+            Their weights, positive.
+
+        Returns
+        -------
+        array of shape (n, p)
+            The mean in the distance of the ambient space, unique where the sum has full rank.
+        """
+        return self.project(reduce(add, (w * x for w, x in zip(weights, points, strict=True))))
 
     def project(self, x: Array) -> Array:
         """Polar factor of any matrix of full column rank, by its singular vectors."""

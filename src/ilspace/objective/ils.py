@@ -12,6 +12,7 @@ import numpy as np
 
 from ilspace._typing import Array, PairTerm, Point
 from ilspace.backend import array_namespace, dot, identity, logdet_and_inverse
+from ilspace.objective.cumulants import CumulantTerm
 
 _BLUNT = 8.0
 """Sharpness up to which the slope at distance 0 is far from its limit."""
@@ -367,12 +368,15 @@ class ILSObjective:
          + \tfrac{\mu}{p}\,\delta(M, I) + \tfrac{c}{N_p}\|\epsilon\|_2
          + \tfrac\lambda p\sum_s\pi_s\,
            \delta(W_s^\top\Sigma_sW_s, W_t^\top\Sigma_tW_t)
+         + \eta\sum_s\pi_s\,\mathcal C(W_s, W_t)
          + \sum_{i}\tfrac{a_i}{p}\|W_i - W_{i,0}\|_F^2
 
-    With one source of share :math:`\pi_s = 1`, equal weights, :math:`\mu = c = 1` and no anchors
-    this is the paper's objective. A point is the tuple ``(*projections, metric)``, or
-    ``(*projections, metric, log_slack)`` if there are slacks, with one projection per domain. One
-    domain alone has no statistical loss; of more than two, each is compared with the last.
+    With one source of share :math:`\pi_s = 1`, equal weights, :math:`\mu = c = 1`,
+    :math:`\eta = 0` and no anchors this is the paper's objective; :math:`\mathcal C` is the
+    discrepancy of third and fourth cumulants, :func:`cumulant_discrepancy`. A point is the tuple
+    ``(*projections, metric)``, or ``(*projections, metric, log_slack)`` if there are slacks, with
+    one projection per domain. One domain alone has no statistical loss; of more than two, each is
+    compared with the last.
 
     Attributes
     ----------
@@ -386,6 +390,10 @@ class ILSObjective:
         :math:`\mu`.
     slack_weight : float, default=1
         c; ignored where a point has no slacks.
+    moment_weight : float, default=0
+        :math:`\eta`.
+    cumulant_loss : CumulantTerm, optional
+        Discrepancy of the higher cumulants; needed where `moment_weight` is positive.
     """
 
     domains: tuple[DomainData, ...]
@@ -393,6 +401,8 @@ class ILSObjective:
     trade_off: float = 1.0
     metric_weight: float = 1.0
     slack_weight: float = 1.0
+    moment_weight: float = 0.0
+    cumulant_loss: CumulantTerm | None = None
 
     def __call__(self, point: Point) -> tuple[Array, Point]:
         """Value and Euclidean gradient.
@@ -422,6 +432,12 @@ class ILSObjective:
             metric_gradient = metric_gradient + self.metric_weight * slope
         if self.trade_off:
             value = self._add_discrepancies(value, gradients, projections)
+        if self.moment_weight and self.cumulant_loss is not None and n_domains > 1:
+            shares = [each.share for each in self.domains[:-1]]
+            penalty, slopes = self.cumulant_loss(projections, shares)
+            value = value + self.moment_weight * penalty
+            for i, slope in enumerate(slopes):
+                gradients[i] += self.moment_weight * slope
         for i, (domain, projection) in enumerate(zip(self.domains, projections, strict=True)):
             if domain.anchor is not None and domain.anchor_weight:
                 penalty, slope = anchor_penalty(projection, domain.anchor)

@@ -249,7 +249,7 @@ def row_slices(rows: Array) -> list[slice]:
 
     Parameters
     ----------
-    rows : array of shape (n, d)
+    rows : array or sparse matrix of shape (n, d)
         The rows.
 
     Returns

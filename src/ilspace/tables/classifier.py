@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from numbers import Real
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context, clone
+from sklearn.base import BaseEstimator, ClassifierMixin, _fit_context
 from sklearn.metrics import accuracy_score
 from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions
@@ -17,54 +16,40 @@ from sklearn.utils.validation import check_is_fitted
 
 from ilspace import baselines
 from ilspace.backend import as_generator
-from ilspace.domains import check_class_prior, check_domain
-from ilspace.domains.class_prior import class_factors, refuse_labels_of_no_share
+from ilspace.domains import check_domain
 from ilspace.domains.labels import encode_source, encode_target, natural_labels
 from ilspace.estimators import ILSClassifier
 from ilspace.estimators.persistence import Fitted, loadable, save_estimator, training_record
-from ilspace.ils.rounds import PAIR_ROWS
 from ilspace.rules.class_prior import (
-    ClassPriorEstimate,
-    counted_class_prior,
-    estimate_class_prior,
     overlap_of_classes,
-    sample_of_classes,
 )
 from ilspace.selection.calibration import raised
-from ilspace.storage import ModelFileError, schema
+from ilspace.storage import schema
 from ilspace.tables import encoding
 from ilspace.tables.agreement import Agreement, measure_agreement
 from ilspace.tables.columns import ColumnPlan, plan_columns
-from ilspace.tables.committee import Learned, Views, ask_members, with_shares
+from ilspace.tables.committee import (
+    ADAPTED,
+    UNADAPTED,
+    ask_members,
+    target_views,
+    with_shares,
+)
 from ilspace.tables.errors import TableError
 from ilspace.tables.held_out import (
     N_FOLDS,
     HeldOut,
-    folds_of_rows,
-    rows_to_learn_from,
-    weights_of_rows,
 )
-from ilspace.tables.kinds import STRING, is_whole
+from ilspace.tables.kinds import STRING
 from ilspace.tables.members import (
     ASKED,
     MEMBERS,
     METHODS,
-    Asked,
     LogisticRule,
-    TargetLogisticRule,
 )
+from ilspace.tables.restored import check_restored
+from ilspace.tables.training import COMMITTEE, Tables, Training
 from ilspace.tables.trust import Trust, in_words, learn_trust
-
-COMMITTEE = "committee"
-
-ADAPTED, UNADAPTED = "adapted", "unadapted"
-"""The two labels of a row, and the columns of the predictions that hold them."""
-
-_NOT_ADAPTED = ("SourceOnly", "TargetOnly", "Pooled")
-"""Baselines that do not adapt."""
-
-TARGET_ALONE = "linear-target"
-"""The method that learns from target labels alone."""
 
 JUDGED_ROWS = 20_000
 """Target rows that stand for all where it is judged how far members agree."""
@@ -74,24 +59,6 @@ _FEWEST_KNOWN = 0.5
 
 
 _WEIGHTS = schema.Check("be 0 or more", lambda weights: np.all(weights >= 0))
-
-
-class Step(NamedTuple):
-    """What is known during a fit.
-
-    Attributes
-    ----------
-    member : str
-        Which classifier learns.
-    iteration : int
-        Of its optimizer, from 0.
-    objective : float
-        What is minimised.
-    """
-
-    member: str
-    iteration: int
-    objective: float
 
 
 @loadable
@@ -292,7 +259,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             scaling = encoding.default_scaling((X, self.plan_.source), (Xt, self.plan_.target))
         self.source_encoder_, _ = encoding.fit_encoder(X, self.plan_.source, scaling=scaling)
         self.target_encoder_, _ = encoding.fit_encoder(Xt, self.plan_.target, scaling=scaling)
-        self._fit_encoded(X, classes, codes, Xt, known)
+        self._fit_encoded(classes, Tables(X, codes, Xt, known))
         return self
 
     def refit(self, X, y, Xt, yt=None, *, target_encoder):
@@ -318,24 +285,35 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """
         classes, codes = encode_source(np.asarray(natural_labels(y)))
         self.target_encoder_ = target_encoder
-        self._fit_encoded(X, classes, codes, Xt, encode_target(yt, classes, len(Xt)))
+        known = encode_target(yt, classes, len(Xt))
+        self._fit_encoded(classes, Tables(X, codes, Xt, known))
         return self
 
-    def _fit_encoded(
-        self, X, classes: np.ndarray, codes: np.ndarray, Xt, known: np.ndarray
-    ) -> None:
+    def _training(self, classes: np.ndarray) -> Training:
+        """How members are trained, once the columns are known."""
+        return Training(
+            self.method,
+            self.class_prior,
+            self.random_state,
+            self.callback,
+            classes,
+            self.plan_,
+            self.source_encoder_,
+            self.target_encoder_,
+        )
+
+    def _fit_encoded(self, classes: np.ndarray, tables: Tables) -> None:
         """Learn from tables whose encoders are known."""
-        learned = self._learn(X, classes, codes, Xt, known)
+        training, (_, codes, Xt, known) = self._training(classes), tables
+        learned = training.train(tables)
         self.members_, views = learned.members, learned.views
         self.class_prior_, self.prior_estimate_ = learned.prior, learned.estimate
         self.own_encoder_ = learned.own_encoder
-        self.unadapted_ = None
-        if self.plan_.are_shared:
-            self.unadapted_ = LogisticRule().fit(views.source["source"], classes[codes])
+        self.unadapted_ = training.train_unadapted(views, codes)
         self.held_out_: HeldOut | None = None
         self.member_weights_ = np.full(len(self.members_), 1 / len(self.members_))
-        if len(self.members_) > 1 and np.sum(known >= 0) >= N_FOLDS:
-            self.held_out_ = self._hold_out(X, classes, codes, Xt, known)
+        if len(self.members_) > 1 and tables.has_labels.sum() >= N_FOLDS:
+            self.held_out_ = training.hold_out(tables, learned.prior)
             self.member_weights_ = self.held_out_.member_weights()
         free = known < 0 if (known < 0).any() else known >= 0
         adapts = np.array([each.adapts for each in self.members_])
@@ -369,50 +347,6 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.recommended_ = ADAPTED
         self.classes_ = classes
 
-    def _learn(
-        self,
-        X,
-        classes: np.ndarray,
-        codes: np.ndarray,
-        Xt,
-        known: np.ndarray,
-        during: str = "",
-    ) -> Learned:
-        """Fit the members; `during` names the fit where it is not the only one."""
-        estimate = self._estimate_prior(X, classes, codes, Xt, known)
-        prior = self.class_prior if estimate is None else estimate.shares
-        if prior is None or isinstance(prior, str):
-            prior = np.bincount(codes) / len(codes)
-        else:
-            prior = check_class_prior(prior, classes)
-        counts = np.bincount(known[known >= 0], minlength=len(classes))
-        refuse_labels_of_no_share(counts, prior, classes)
-        own_encoder, _ = encoding.fit_encoder(
-            X,
-            self.plan_.source,
-            scaling=self.source_encoder_.scaling,
-            weights=class_factors(prior, np.bincount(codes))[codes],
-        )
-        source = {"source": self.source_encoder_.encode(X), "own": own_encoder.encode(X)}
-        views = Views(source, self._target_views(Xt))
-        y, yt = classes[codes], np.where(known >= 0, classes[known], np.array(None))
-        given = yt if (known >= 0).any() else None
-        members = []
-        for name, scaling, estimator in self._candidates(prior):
-            can_tell = self.callback is not None and "callback" in estimator.get_params(deep=False)
-            own = estimator.callback if can_tell else None
-            if can_tell:
-                estimator.set_params(callback=self._told(name + during, own))
-            rows, labels = slice(None), given
-            if name in METHODS and METHODS[name].sums_pairs:
-                rows, labels = _some_labels(codes, given, known, as_generator(self.random_state))
-            estimator.fit(views.source[scaling][rows], y[rows], views.target[scaling], labels)
-            if can_tell:
-                estimator.set_params(callback=own)
-            adapts = METHODS[name].adapts if name in METHODS else name not in _NOT_ADAPTED
-            members.append(Asked(name, scaling, adapts, estimator))
-        return Learned(tuple(members), prior, estimate, own_encoder, views)
-
     def hold_out(self, X, y, Xt, yt):
         """Find what is said of labelled target rows without their own labels.
 
@@ -435,89 +369,13 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         _, codes = encode_source(np.asarray(natural_labels(y)))
         known = encode_target(yt, self.classes_, len(Xt))
-        return self._hold_out(X, self.classes_, codes, Xt, known)
+        tables = Tables(X, codes, Xt, known)
+        return self._training(self.classes_).hold_out(tables, self.class_prior_)
 
-    def _hold_out(
-        self, X, classes: np.ndarray, codes: np.ndarray, Xt, known: np.ndarray
-    ) -> HeldOut:
-        """Fit again without the labels of each fold."""
-        some, others = rows_to_learn_from(codes, known)
-        X, codes, Xt, known = X.iloc[some], codes[some], Xt.iloc[others], known[others]
-        labelled = np.flatnonzero(known >= 0)
-        truth = known[labelled]
-        folds = folds_of_rows(truth)
-        said: list[tuple[np.ndarray, np.ndarray]] = []
-        rivals: dict[str, np.ndarray] = {}
-        for fold in range(N_FOLDS):
-            hidden, own = labelled[folds == fold], folds == fold
-            given = known.copy()
-            given[hidden] = -1
-            during = f", labels held out {fold + 1} of {N_FOLDS}"
-            learned = self._learn(X, classes, codes, Xt, given, during)
-            views = {name: rows[hidden] for name, rows in learned.views.target.items()}
-            said.append((np.flatnonzero(own), ask_members(learned.members, learned.prior, views)))
-            if self.plan_.are_shared:
-                rule = LogisticRule().fit(learned.views.source["source"], classes[codes])
-                found = with_shares(rule.predict_proba(views["source"]), learned.prior)
-                _note(rivals, UNADAPTED, own, found)
-            if (given >= 0).any():
-                rule = TargetLogisticRule().fit(
-                    learned.views.source["own"],
-                    classes[codes],
-                    learned.views.target["own"],
-                    np.where(given >= 0, classes[given], np.array(None)),
-                )
-                found = with_shares(rule.predict_proba(views["own"]), learned.prior)
-                _note(rivals, TARGET_ALONE, own, found)
-        counts = np.bincount(truth, minlength=len(classes))
-        random = counted_class_prior(counts, all_known=bool((known >= 0).all())) is not None
-        weights = weights_of_rows(truth, self.class_prior_, random=random)
-        order = np.argsort(np.concatenate([rows for rows, _ in said]))
-        found = np.concatenate([each for _, each in said], axis=1)[:, order]
-        return HeldOut(truth, folds, found, rivals, weights)
-
-    def _estimate_prior(
-        self, X, classes: np.ndarray, codes: np.ndarray, Xt, known: np.ndarray
-    ) -> ClassPriorEstimate | None:
-        """Estimate the shares of the classes in the target, if that is asked for and possible."""
-        prior = self.class_prior
-        if not (isinstance(prior, str) and prior == "auto" and self.plan_.are_shared):
-            return None
-        views = self.source_encoder_.encode(X), self.source_encoder_.encode(Xt)
-        rng = as_generator(self.random_state)
-        return estimate_class_prior(views[0], codes, views[1], known, len(classes), rng=rng)
-
-    def _target_views(self, Xt) -> dict[str, np.ndarray]:
-        return self._scaled(self.target_encoder_.read(Xt))
-
-    def _scaled(self, entries: encoding.Entries) -> dict[str, np.ndarray]:
+    def _target_views(self, entries: encoding.Entries) -> dict[str, np.ndarray]:
         """Target rows, by scaling."""
-        views = {"own": self.target_encoder_.scale_entries(entries)}
-        if self.plan_.are_shared:
-            views["source"] = self.source_encoder_.scale_entries(entries)
-        return views
-
-    def _candidates(self, prior: np.ndarray) -> list[tuple[str, str, Any]]:
-        """Name, scaling and estimator of all that are asked."""
-        method = self.method
-        if not isinstance(method, str):
-            return [(type(method).__name__, "own", clone(method))]
-        options: dict[str, Any] = {
-            "class_prior": None if self.class_prior is None else prior,
-            "random_state": self.random_state,
-        }
-        if method == COMMITTEE:
-            names = [name for name in MEMBERS if self.plan_.are_shared or name == "ils"]
-        elif method in METHODS:
-            names = [method]
-            if not self.plan_.are_shared and method != "ils":
-                raise TableError(
-                    f"The method {method} needs tables that share their columns, and these do "
-                    "not: use ils."
-                )
-        else:
-            return [(method, "own", getattr(baselines, method)())]
-        return [(name, METHODS[name].scaling, METHODS[name].make(**options)) for name in names]
+        shared = self.source_encoder_ if self.plan_.are_shared else None
+        return target_views(entries, self.target_encoder_, shared)
 
     def _method_parts(self) -> list[Any]:
         """What it makes for itself, for records of how results were made."""
@@ -531,16 +389,6 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     def __sklearn_is_fitted__(self):
         """Tell a finished fit from one that raised half-way."""
         return hasattr(self, "classes_")
-
-    def _told(self, name: str, own: Callable[..., object] | None) -> Callable[..., object]:
-        """Make the callback of a member; its own is called as well, and each may stop the fit."""
-        tell: Any = self.callback
-
-        def step(iteration: int, now) -> object:
-            wants_end = tell(Step(name, iteration, float(now.progress.value)))
-            return (own is not None and own(iteration, now)) or wants_end
-
-        return step
 
     # -- after fit -------------------------------------------------------------------------------
 
@@ -587,7 +435,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         check_is_fitted(self)
         check_domain(domain)
         if domain == "target":
-            views = self._target_views(X)
+            views = self._target_views(self.target_encoder_.read(X))
         else:
             views = {"source": self.source_encoder_.encode(X), "own": self.own_encoder_.encode(X)}
         return ask_members(self.members_, self.class_prior_, views, domain)
@@ -596,6 +444,23 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """Calibrated average of what the members say."""
         average = np.tensordot(self.member_weights_, said, axes=1)
         return raised(average, self.agreement_.inverse_temperature)
+
+    def predict_entries(self, entries):
+        """Probabilities of the classes of target rows whose entries are read already.
+
+        Parameters
+        ----------
+        entries : encoding.Entries
+            From `target_encoder_`, or some that were changed since.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            As :meth:`predict_proba`.
+        """
+        check_is_fitted(self)
+        views = self._target_views(entries)
+        return self._average(ask_members(self.members_, self.class_prior_, views))
 
     def unadapted_probabilities(self, X):
         """What is said of target rows without adaptation.
@@ -611,7 +476,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             Probabilities by `unadapted_`; None where the tables share no columns.
         """
         check_is_fitted(self)
-        return self._plain(self._target_views(X))
+        return self._plain(self._target_views(self.target_encoder_.read(X)))
 
     def _plain(self, views: dict[str, np.ndarray]) -> np.ndarray | None:
         if self.unadapted_ is None:
@@ -677,7 +542,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
 
         check_is_fitted(self)
         entries = self.target_encoder_.read(X)
-        views = self._scaled(entries)
+        views = self._target_views(entries)
         said = ask_members(self.members_, self.class_prior_, views)
         found, plain = self._average(said), self._plain(views)
         adapted = found.argmax(axis=1)
@@ -779,55 +644,4 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.prior_estimate_, self.held_out_ = None, None
         self.n_features_in_ = len(source.columns)
         self.classes_ = self.members_[0].estimator.classes_
-        if not all(is_whole(str(each)) for each in self.classes_):
-            raise ModelFileError("a class of it holds half a character")
-        if self.own_encoder_.columns != source.columns:
-            raise ModelFileError("its encoders of the source should have the same columns")
-        if self.plan_.are_shared and source.columns != target.columns:
-            raise ModelFileError("its tables should share their columns and do not")
-        if (self.unadapted_ is not None) != self.plan_.are_shared:
-            raise ModelFileError("its rule without adaptation should be there and is not")
-        if len(self.class_prior_) != len(self.classes_):
-            raise ModelFileError("its class shares are not of its classes")
-        if len(self.agreement_.of_classes) != len(self.classes_):
-            raise ModelFileError("its agreement is not about its classes")
-        if len(self.member_weights_) != len(self.members_) or not self.member_weights_.any():
-            raise ModelFileError("its weights are not those of its members")
-        plain = self.unadapted_
-        if plain is not None and not np.array_equal(plain.classes_, self.classes_):
-            raise ModelFileError("its rule without adaptation has other classes")
-        for each in self.members_:
-            if not np.array_equal(each.estimator.classes_, self.classes_):
-                raise ModelFileError(f"its member {each.name} has other classes")
-            if each.scaling == "source" and not self.plan_.are_shared:
-                raise ModelFileError(f"its member {each.name} needs columns that are not shared")
-        # rows of each table are labelled, which finds all else that does not fit together, and
-        # numbers that cannot be calculated with
-        for domain, encoder in (("source", source), ("target", target)):
-            rows = np.outer([0.0, 1.0, -1.0], np.ones(len(encoder.names)))
-            with np.errstate(all="ignore"):
-                said = ask_members(
-                    self.members_, self.class_prior_, {"source": rows, "own": rows}, domain
-                )
-            if said.shape[2] != len(self.classes_) or not np.isfinite(said).all():
-                raise ModelFileError("its members do not tell probabilities of its classes")
-
-
-def _note(rivals: dict[str, np.ndarray], name: str, rows: np.ndarray, found: np.ndarray) -> None:
-    """Keep what a rival predicts for some rows."""
-    codes = rivals.setdefault(name, np.full(len(rows), -1))
-    codes[rows] = found.argmax(axis=1)
-
-
-def _some_labels(
-    codes: np.ndarray, given: np.ndarray | None, known: np.ndarray, rng: np.random.Generator
-) -> tuple[np.ndarray | slice, np.ndarray | None]:
-    """Source rows, and target labels, for a member that sums over all pairs of labelled rows."""
-    rows: np.ndarray | slice = slice(None)
-    if len(codes) > PAIR_ROWS:
-        rows = sample_of_classes(codes, PAIR_ROWS, rng)
-    labelled = np.flatnonzero(known >= 0)
-    if given is not None and len(labelled) > PAIR_ROWS:
-        kept = labelled[sample_of_classes(known[labelled], PAIR_ROWS, rng)]
-        given = np.where(np.isin(np.arange(len(known)), kept), given, np.array(None))
-    return rows, given
+        check_restored(self)

@@ -7,8 +7,11 @@ from typing import NamedTuple
 import numpy as np
 
 from ilspace.rules.class_prior import ClassPriorEstimate
-from ilspace.tables.encoding import TableEncoder
+from ilspace.tables.encoding import Entries, TableEncoder
 from ilspace.tables.members import Asked, probabilities
+
+ADAPTED, UNADAPTED = "adapted", "unadapted"
+"""The two labels of a row, and the columns of the predictions that hold them."""
 
 
 class Views(NamedTuple):
@@ -48,6 +51,31 @@ class Learned(NamedTuple):
     estimate: ClassPriorEstimate | None
     own_encoder: TableEncoder
     views: Views
+
+
+def target_views(
+    entries: Entries, own: TableEncoder, shared: TableEncoder | None
+) -> dict[str, np.ndarray]:
+    """Scale target rows in each way.
+
+    Parameters
+    ----------
+    entries : Entries
+        The rows, as the encoder of the target reads them.
+    own : TableEncoder
+        Of the target.
+    shared : TableEncoder or None
+        Of the source, where the tables share their columns.
+
+    Returns
+    -------
+    dict of str to ndarray of shape (nt, n_encoded)
+        By scaling.
+    """
+    views = {"own": own.scale_entries(entries)}
+    if shared is not None:
+        views["source"] = shared.scale_entries(entries)
+    return views
 
 
 def ask_members(

@@ -13,20 +13,17 @@ import numpy as np
 import pandas as pd
 
 from ilspace.ils.rounds import PAIR_ROWS
-from ilspace.tables.classifier import (
-    COMMITTEE,
-    JUDGED_ROWS,
-    UNADAPTED,
-    Step,
-    TableClassifier,
-)
+from ilspace.tables.classifier import JUDGED_ROWS, TableClassifier
+from ilspace.tables.committee import UNADAPTED
 from ilspace.tables.diagnosis import Diagnosis, diagnose
 from ilspace.tables.errors import TableError, as_table_errors
-from ilspace.tables.labels import LabelledTables, take_source_labels, take_target_labels
+from ilspace.tables.inputs import PicturePair, read_inputs, refuse_two_standard_inputs
+from ilspace.tables.labels import LabelledTables
 from ilspace.tables.members import METHODS
 from ilspace.tables.partitioned import PartitionedTable, fit_whole
+from ilspace.tables.pictures import PictureOptions
 from ilspace.tables.prediction import new_rows, threads_for_rows, with_given
-from ilspace.tables.reading import STANDARD_INPUT, read_table, sha256_of
+from ilspace.tables.training import COMMITTEE, Step
 from ilspace.tables.verdict import Word
 
 _FOR_DEVELOPERS = (DeprecationWarning, FutureWarning, PendingDeprecationWarning, ResourceWarning)
@@ -41,7 +38,7 @@ class Listener:
     on_stage : callable
         Called with the name of the stage that begins.
     on_step : callable
-        Called with a :class:`~ilspace.tables.classifier.Step` at each iteration of a fit.
+        Called with a :class:`~ilspace.tables.training.Step` at each iteration of a fit.
     on_count : callable
         Called with how many steps of a stage are done, and of how many.
     """
@@ -76,6 +73,8 @@ class Adaptation:
         What was asked for.
     whole : PartitionedTable or None
         All rows of the target, where `target` is a sample of them.
+    pictures : PicturePair or None
+        Where the pictures of the rows are, if they have some.
     """
 
     model: TableClassifier
@@ -89,6 +88,7 @@ class Adaptation:
     seconds: float
     inputs: dict[str, Any]
     whole: PartitionedTable | None = None
+    pictures: PicturePair | None = None
 
     @property
     def n_target_rows(self) -> int:
@@ -105,7 +105,7 @@ def adapt_files(
     source: str | Path,
     target: str | Path,
     *,
-    label: str,
+    label: str | None = None,
     ids: Sequence[str] = (),
     ignored: Sequence[str] = (),
     text: Sequence[str] = (),
@@ -115,6 +115,7 @@ def adapt_files(
     class_prior: Mapping[str, float] | str = "auto",
     seed: int = 0,
     partitioned: bool = False,
+    pictures: PictureOptions | None = None,
     listener: Listener | None = None,
 ) -> Adaptation:
     """Learn from two files.
@@ -122,10 +123,10 @@ def adapt_files(
     Parameters
     ----------
     source, target : str or Path
-        Tables, as :func:`~ilspace.tables.read_table` reads them.
-    label : str
+        Tables, as :func:`~ilspace.tables.read_table` reads them, or folders of pictures.
+    label : str, optional
         The column of labels. The target may have it too, with missing values: then its labels
-        are used.
+        are used. Folders of pictures need none: a folder in them is a class.
     ids, ignored : sequence of str
         Columns that name rows, and columns to leave out.
     text : sequence of str
@@ -141,6 +142,8 @@ def adapt_files(
     partitioned : bool, default=False
         Whether the target stays in its Parquet files, which Dask reads a partition at a time.
         Columns and trust are then judged by a sample of its rows, and so is the report.
+    pictures : PictureOptions, optional
+        How pictures become columns, and in which column of a table their paths are.
     listener : Listener, optional
         Who is told how it goes.
 
@@ -151,36 +154,29 @@ def adapt_files(
     """
     start = time.perf_counter()
     tell = listener or Listener()
-    if str(source) == str(target) == STANDARD_INPUT:
-        raise TableError("One of the tables may be the standard input, but both are: name a file.")
+    refuse_two_standard_inputs(source, target)
     for names, option in ((ids, "--id"), (ignored, "--ignore"), (text, "--text")):
-        if label in names:
+        if label is not None and label in names:
             raise TableError(
                 f"The column of labels must not be left out, nor be a feature, but {label!r} is "
                 f"given to {option} too: name it once."
             )
     tell.on_stage("reading")
-    notes: list[str] = []
-    read = read_table(source, string_columns=ids, label=label)
-    source_table, y = take_source_labels(read, label, name=str(source), notes=notes)
-    classes, whole = np.unique(y), None
-    if partitioned:
-        whole = PartitionedTable.of(target, label=label)
-        read = whole.sample(seed, string_columns=ids, classes=classes)
-        if len(read) < whole.n_rows:
-            notes.append(
-                f"The target has {whole.n_rows} rows, of which {len(read)} stand for all where "
-                "predictions are judged, and in the report."
-            )
-    else:
-        read = read_table(target, string_columns=ids, label=label)
-    target_table, yt = take_target_labels(read, label, classes=classes)
-    if len(target_table) < 2:
-        raise TableError(
-            f"{target} must have two rows or more, to tell how its columns vary, but has one: add "
-            "rows, or label it with ilspace predict and a model of a larger table."
-        )
-    tables = LabelledTables(source_table, y, target_table, yt)
+    read = read_inputs(
+        source,
+        target,
+        label=label,
+        ids=ids,
+        seed=seed,
+        partitioned=partitioned,
+        pictures=pictures,
+        on_stage=tell.on_stage,
+        on_count=tell.on_count,
+    )
+    tables, whole, notes, ids = read.tables, read.whole, list(read.notes), read.ids
+    source_table, _, target_table, yt = tables
+    if read.pictures is not None and scaling == "auto":
+        scaling = read.pictures.embedder.backbone.scaling
     columns = {
         "scaling": scaling,
         "matching": matching,
@@ -218,18 +214,18 @@ def adapt_files(
         for each in caught
         if not issubclass(each.category, _FOR_DEVELOPERS)
     )
-    inputs = {"source": str(source), "target": str(target), "label": label, "seed": seed}
+    inputs = {"source": str(source), "target": str(target), "label": read.label, "seed": seed}
     inputs |= {"method": method, "scaling": scaling, "columns": matching}
     inputs |= {"id": list(ids), "ignore": list(ignored), "text": list(text)}
     inputs["class_frequencies"] = class_prior if isinstance(class_prior, str) else dict(class_prior)
-    # by which ilspace label finds the tables again; one on workers is not read as a whole
-    read_whole = {"source": source} if partitioned else {"source": source, "target": target}
-    inputs["files"] = {
-        name: {"path": str(Path(path).absolute()), "sha256": sha256_of(path)}
-        for name, path in read_whole.items()
-    }
+    inputs["files"] = read.files
+    if read.pictures is not None:
+        column = None if pictures is None else pictures.column
+        inputs["pictures"] = {"column": column, **read.pictures.embedder.about()}
     seconds = time.perf_counter() - start
-    return Adaptation(model, *tables, labelled, diagnosis, tuple(notes), seconds, inputs, whole)
+    return Adaptation(
+        model, *tables, labelled, diagnosis, tuple(notes), seconds, inputs, whole, read.pictures
+    )
 
 
 def _judged(tables: LabelledTables, seed: int) -> LabelledTables:

@@ -9,10 +9,12 @@ import numpy as np
 import pandas as pd
 from scipy.stats import beta, norm
 
-from ilspace.tables.classifier import ADAPTED, TARGET_ALONE, UNADAPTED, TableClassifier
+from ilspace.tables.classifier import TableClassifier
+from ilspace.tables.committee import ADAPTED, UNADAPTED
 from ilspace.tables.held_out import HeldOut
 from ilspace.tables.labels import LabelledTables
 from ilspace.tables.members import METHODS
+from ilspace.tables.training import TARGET_ALONE
 
 FEWEST_LABELS = 10
 """Labelled target rows that an accuracy needs to say anything."""

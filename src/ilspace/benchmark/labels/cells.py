@@ -54,13 +54,14 @@ def run_labels_cell(cell: LabelsCell) -> dict[str, Any]:
 
 def _ask_and_score(cell: LabelsCell) -> dict[str, Any]:
     check_digest(cell)
-    trial = load_label_trial(cell.pair, cell.trial, cell.group.preprocessing)
+    group = cell.group
+    trial = load_label_trial(cell.pair, cell.trial, group.preprocessing, group.most_rows)
     n_pool = len(trial.yt) - len(trial.held_out)
     budgets = [each for each in cell.budgets if each <= n_pool // 2]
     if not budgets:
         return {"skipped": n_pool}
     seed = zlib.crc32(f"{cell.pair} {cell.trial}".encode())
-    estimator = make_estimator(cell.group.estimator, dict(cell.group.parameters), seed)
+    estimator = make_estimator(group.estimator, dict(group.parameters), seed)
     selector = QuerySelector(estimator, cell.method.strategy, random_state=seed)
     Xt, truth = trial.Xt, trial.yt[trial.held_out]
     hidden = take_rows(Xt, trial.held_out)

@@ -27,6 +27,8 @@ class LabelsGroup:
         Parameters of the estimator.
     preprocessing : str
         As for :func:`ilspace.datasets.preprocess`; empty for tables as they are.
+    most_rows : int
+        Rows of each domain that a trial draws where there are more; 0 for no limit.
     """
 
     name: str
@@ -34,6 +36,7 @@ class LabelsGroup:
     pairs: Sequence[str]
     parameters: Mapping[str, Any] = field(default_factory=dict)
     preprocessing: str = ""
+    most_rows: int = 0
 
 
 @dataclass(frozen=True)
@@ -153,6 +156,7 @@ def describe_queries(
         "strategy": method.strategy,
         "revision": QuerySelector._revision,
         "preprocessing": group.preprocessing,
+        "rows": group.most_rows,
         "most": max(budgets),
         "batch": batch,
     }

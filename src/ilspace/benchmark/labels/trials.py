@@ -56,7 +56,9 @@ class LabelTrial:
     held_out: np.ndarray
 
 
-def load_label_trial(pair: str, trial: int, preprocessing: str = "") -> LabelTrial:
+def load_label_trial(
+    pair: str, trial: int, preprocessing: str = "", most_rows: int = 0
+) -> LabelTrial:
     """Load and draw the data of one trial.
 
     Parameters
@@ -70,6 +72,8 @@ def load_label_trial(pair: str, trial: int, preprocessing: str = "") -> LabelTri
     preprocessing : str, default=""
         As for :func:`ilspace.datasets.preprocess`, by which a table becomes an array; empty for
         tables as they are.
+    most_rows : int, default=0
+        Rows of each domain that are drawn where there are more; 0 for no limit.
 
     Returns
     -------
@@ -77,19 +81,26 @@ def load_label_trial(pair: str, trial: int, preprocessing: str = "") -> LabelTri
         The data.
     """
     (X, y), (Xt, yt) = load_pair(pair)
-    source, target = np.arange(len(y)), np.flatnonzero(np.isin(yt, np.unique(y)))
+    source = np.arange(len(y))
     dataset, _, names = pair.partition("/")
     if dataset.startswith("office-"):
         domains = tuple(names.split("-"))
         seed = (TRANSFERS.index(domains), trial)
         source = gong_split(y, yt, per_class=PER_CLASS[domains[0]], seed=seed).source
+    # a key for each row, as in the other protocols: Generator.permutation may change
+    generator = np.random.Generator(np.random.PCG64((zlib.crc32(pair.encode()), trial, _HELD_OUT)))
+    if most_rows:
+        order = np.argsort(generator.random(len(source)), kind="stable")
+        source = source[np.sort(order[:most_rows])]
+    target = np.flatnonzero(np.isin(yt, np.unique(y[source])))
+    drawn = np.argsort(generator.random(len(target)), kind="stable")
+    if most_rows:
+        drawn = drawn[:most_rows]
+        target, drawn = target[np.sort(drawn)], np.argsort(np.argsort(drawn))
     tables: list[Any] = [X, Xt]
     if preprocessing:
         # of whole domains, as in the paper's experiments
         tables = [preprocess(each.to_numpy(), preprocessing) for each in tables]
     X, Xt = (take_rows(*each) for each in zip(tables, (source, target), strict=True))
     y, yt = y[source], yt[target]
-    # a key for each row, as in the other protocols: Generator.permutation may change
-    generator = np.random.Generator(np.random.PCG64((zlib.crc32(pair.encode()), trial, _HELD_OUT)))
-    order = np.argsort(generator.random(len(yt)), kind="stable")
-    return LabelTrial(X, y, Xt, yt, np.sort(order[: len(yt) // 2]))
+    return LabelTrial(X, y, Xt, yt, np.sort(drawn[: len(yt) // 2]))
