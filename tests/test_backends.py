@@ -339,8 +339,8 @@ def test_cumulants(library, dtype):
         return CumulantTerm(held, latent_directions(covariance, 5))(point, (0.7,))
 
     value, gradients = term(rows, point, covariance)
-    made = [[library.make(each, dtype) for each in arrays] for arrays in (rows, point)]
-    met, slopes = term(*made, library.make(covariance, dtype))
+    own, here = ([library.make(each, dtype) for each in arrays] for arrays in (rows, point))
+    met, slopes = term(own, here, library.make(covariance, dtype))
     library.assert_equal(met, np.asarray(value), TOLERANCES[dtype], dtype)
     library.assert_equal(tuple(slopes), tuple(gradients), TOLERANCES[dtype], dtype)
 
