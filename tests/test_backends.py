@@ -345,8 +345,11 @@ def test_cumulants(library, dtype):
     value, gradients = term(rows, point, covariance)
     made, moved = ([library.make(each, dtype) for each in arrays] for arrays in (rows, point))
     met, slopes = term(made, moved, library.make(covariance, dtype))
-    library.assert_equal(met, np.asarray(value), TOLERANCES[dtype], dtype)
-    library.assert_equal(tuple(slopes), tuple(gradients), TOLERANCES[dtype], dtype)
+    kind = (
+        "float64" if library.xp is np else dtype
+    )  # NumPy's rows are worked on in double precision
+    library.assert_equal(met, np.asarray(value), TOLERANCES[dtype], kind)
+    library.assert_equal(tuple(slopes), tuple(gradients), TOLERANCES[dtype], kind)
 
 
 @pytest.mark.parametrize("n_atoms", [4, 9])
