@@ -343,11 +343,10 @@ def test_cumulants(library, dtype):
         return CumulantTerm(held, latent_directions(covariance, 5))(point, (0.7,))
 
     value, gradients = term(rows, point, covariance)
-    made, moved = ([library.make(each, dtype) for each in arrays] for arrays in (rows, point))
-    met, slopes = term(made, moved, library.make(covariance, dtype))
-    kind = (
-        "float64" if library.xp is np else dtype
-    )  # NumPy's rows are worked on in double precision
+    own, here = ([library.make(each, dtype) for each in arrays] for arrays in (rows, point))
+    met, slopes = term(own, here, library.make(covariance, dtype))
+    # NumPy's rows are worked on in double precision
+    kind = "float64" if library.xp is np else dtype
     library.assert_equal(met, np.asarray(value), TOLERANCES[dtype], kind)
     library.assert_equal(tuple(slopes), tuple(gradients), TOLERANCES[dtype], kind)
 
