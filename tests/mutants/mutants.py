@@ -1067,6 +1067,16 @@ MUTANTS = (
             "tests/estimators/test_unseen.py::test_sources_are_equal_unless_they_cannot_be_relied_on",
         ),
     ),
+    Mutant(
+        "tables-weigh-alike-in-rules-without-adaptation",
+        "several sources",
+        "tables/training.py",
+        "sample_weight=(weights / weights.max())[owners]",
+        "sample_weight=None",
+        (
+            "tests/tables/test_several_tables.py::test_shuffled_labels_hardly_weigh_in_any_member",
+        ),
+    ),
     # -- queries -----------------------------------------------------------------------------------
     Mutant(
         "doubt-alone",

@@ -141,6 +141,12 @@ def open_job(
 def _job_of_results(folder: Path) -> LabellingJob:
     """Find the tables that results came from."""
     inputs = _inputs_of(folder)
+    if "sources" in inputs:
+        raise TableError(
+            f"Rows are chosen for models of one source, but {folder} came from "
+            f"{len(inputs['sources'])}: name two files, ilspace label SOURCE TARGET --label "
+            f"{inputs['label']}."
+        )
     found = {}
     for name in ("source", "target"):
         file = inputs["files"].get(name)

@@ -1,4 +1,4 @@
-"""From two files to labels, a model and a report."""
+"""From files to labels, a model and a report."""
 
 from __future__ import annotations
 
@@ -17,11 +17,17 @@ from ilspace.tables.classifier import JUDGED_ROWS, TableClassifier
 from ilspace.tables.committee import UNADAPTED
 from ilspace.tables.diagnosis import Diagnosis, diagnose
 from ilspace.tables.errors import TableError, as_table_errors
-from ilspace.tables.labels import LabelledTables, take_source_labels, take_target_labels
+from ilspace.tables.labels import (
+    LabelledTables,
+    check_label_column,
+    take_source_labels,
+    take_target_labels,
+)
 from ilspace.tables.members import METHODS
 from ilspace.tables.partitioned import PartitionedTable, fit_whole
 from ilspace.tables.prediction import new_rows, threads_for_rows, with_given
 from ilspace.tables.reading import STANDARD_INPUT, read_table, sha256_of
+from ilspace.tables.several import ONE_SOURCE, names_of_files, pooled_tables
 from ilspace.tables.training import COMMITTEE, Step
 from ilspace.tables.verdict import Word
 
@@ -72,6 +78,8 @@ class Adaptation:
         What was asked for.
     whole : PartitionedTable or None
         All rows of the target, where `target` is a sample of them.
+    sample_domain : ndarray of shape (n,) or None
+        Number of the source of each row of `source`, from 1; None where there is one.
     """
 
     model: TableClassifier
@@ -85,6 +93,7 @@ class Adaptation:
     seconds: float
     inputs: dict[str, Any]
     whole: PartitionedTable | None = None
+    sample_domain: np.ndarray | None = None
 
     @property
     def n_target_rows(self) -> int:
@@ -98,7 +107,7 @@ class Adaptation:
 
 
 def adapt_files(
-    source: str | Path,
+    source: str | Path | Sequence[str | Path],
     target: str | Path,
     *,
     label: str,
@@ -113,12 +122,15 @@ def adapt_files(
     partitioned: bool = False,
     listener: Listener | None = None,
 ) -> Adaptation:
-    """Learn from two files.
+    """Learn from two files, or from several sources and a target.
 
     Parameters
     ----------
-    source, target : str or Path
-        Tables, as :func:`~ilspace.tables.read_table` reads them.
+    source : str or Path, or sequence of them
+        Labelled table, as :func:`~ilspace.tables.read_table` reads it; or one per source, which
+        are named as their files are, and of which the columns are used that all have.
+    target : str or Path
+        Table to label.
     label : str
         The column of labels. The target may have it too, with missing values: then its labels
         are used.
@@ -147,18 +159,22 @@ def adapt_files(
     """
     start = time.perf_counter()
     tell = listener or Listener()
-    if str(source) == str(target) == STANDARD_INPUT:
-        raise TableError("One of the tables may be the standard input, but both are: name a file.")
-    for names, option in ((ids, "--id"), (ignored, "--ignore"), (text, "--text")):
-        if label in names:
+    sources = [source] if isinstance(source, str | Path) else list(source)
+    if not sources:
+        raise TableError("There must be a source to learn from, but there is none: name a file.")
+    if [str(each) for each in (*sources, target)].count(STANDARD_INPUT) > 1:
+        which = "both are" if len(sources) == 1 else "more are"
+        raise TableError(f"One of the tables may be the standard input, but {which}: name a file.")
+    names = ONE_SOURCE if len(sources) == 1 else names_of_files(sources)
+    for given, option in ((ids, "--id"), (ignored, "--ignore"), (text, "--text")):
+        if label in given:
             raise TableError(
                 f"The column of labels must not be left out, nor be a feature, but {label!r} is "
                 f"given to {option} too: name it once."
             )
     tell.on_stage("reading")
     notes: list[str] = []
-    read = read_table(source, string_columns=ids, label=label)
-    source_table, y = take_source_labels(read, label, name=str(source), notes=notes)
+    source_table, y, numbers = _read_sources(sources, names, label, ids, notes)
     classes, whole = np.unique(y), None
     if partitioned:
         whole = PartitionedTable.of(target, label=label)
@@ -176,7 +192,7 @@ def adapt_files(
             f"{target} must have two rows or more, to tell how its columns vary, but has one: add "
             "rows, or label it with ilspace predict and a model of a larger table."
         )
-    tables = LabelledTables(source_table, y, target_table, yt)
+    tables = LabelledTables(source_table, y, target_table, yt, numbers)
     columns = {
         "scaling": scaling,
         "matching": matching,
@@ -196,7 +212,7 @@ def adapt_files(
         warnings.filterwarnings("ignore", "The number of unique classes is greater", UserWarning)
         tell.on_stage("fitting")
         with as_table_errors():
-            model.fit(*tables)
+            model.fit(*tables, source_names=None if numbers is None else names)
             if whole is not None:
                 fit_whole(model, tables, whole)
         tell.on_stage("judging")
@@ -214,18 +230,59 @@ def adapt_files(
         for each in caught
         if not issubclass(each.category, _FOR_DEVELOPERS)
     )
-    inputs = {"source": str(source), "target": str(target), "label": label, "seed": seed}
+    joined = ", ".join(map(str, sources))
+    inputs: dict[str, Any] = {"source": joined, "target": str(target), "label": label}
+    inputs["seed"] = seed
     inputs |= {"method": method, "scaling": scaling, "columns": matching}
     inputs |= {"id": list(ids), "ignore": list(ignored), "text": list(text)}
     inputs["class_frequencies"] = class_prior if isinstance(class_prior, str) else dict(class_prior)
     # by which ilspace label finds the tables again; one on workers is not read as a whole
-    read_whole = {"source": source} if partitioned else {"source": source, "target": target}
-    inputs["files"] = {
-        name: {"path": str(Path(path).absolute()), "sha256": sha256_of(path)}
-        for name, path in read_whole.items()
-    }
+    inputs["files"] = {} if partitioned else {"target": _recognised(target)}
+    if len(sources) == 1:
+        inputs["files"] = {"source": _recognised(sources[0])} | inputs["files"]
+    else:
+        inputs["sources"] = dict(zip(names, map(_recognised, sources), strict=True))
     seconds = time.perf_counter() - start
-    return Adaptation(model, *tables, labelled, diagnosis, tuple(notes), seconds, inputs, whole)
+    told = (labelled, diagnosis, tuple(notes), seconds, inputs, whole, numbers)
+    return Adaptation(model, *tables[:4], *told)
+
+
+def _read_sources(
+    paths: Sequence[str | Path],
+    names: Sequence[str],
+    label: str,
+    ids: Sequence[str],
+    notes: list[str],
+) -> tuple[pd.DataFrame, np.ndarray, np.ndarray | None]:
+    """Rows of all sources, their labels, and the number of the source of each from 1."""
+    read = [read_table(path, string_columns=ids, label=label) for path in paths]
+    if len(read) == 1:
+        return (*take_source_labels(read[0], label, name=str(paths[0]), notes=notes), None)
+    for table, path in zip(read, paths, strict=True):
+        check_label_column(table, label, name=str(path))
+    table, owners, said = pooled_tables(read, names)
+    notes += said
+    # told by a column of their own, until the rows without a label are gone
+    table, y = take_source_labels(
+        table.assign(**{_OWNER: owners}), label, name="The sources", notes=notes
+    )
+    owners = table.pop(_OWNER).to_numpy()
+    sizes = np.bincount(owners, minlength=len(paths))
+    if sizes.min() < 2:
+        raise TableError(
+            "Every source must have two labelled rows or more, but "
+            f"{paths[int(sizes.argmin())]} has {sizes.min()}: add rows, or leave it out."
+        )
+    return table, y, owners + 1
+
+
+_OWNER = "\0source"
+"""A column that no file has."""
+
+
+def _recognised(path: str | Path) -> dict[str, str | None]:
+    """What tells a file again."""
+    return {"path": str(Path(path).absolute()), "sha256": sha256_of(path)}
 
 
 def _judged(tables: LabelledTables, seed: int) -> LabelledTables:
@@ -240,7 +297,7 @@ def _judged(tables: LabelledTables, seed: int) -> LabelledTables:
         order = np.delete(order, np.arange(min(JUDGED_ROWS // 2, n_labelled), n_labelled))
     kept = np.sort(order[:JUDGED_ROWS])
     yt = None if tables.yt is None else tables.yt[kept]
-    return LabelledTables(tables.source, tables.y, tables.target.iloc[kept], yt)
+    return tables._replace(target=tables.target.iloc[kept], yt=yt)
 
 
 def _samples(tables: LabelledTables, model: TableClassifier) -> list[str]:
