@@ -449,8 +449,8 @@ MUTANTS = (
         "target-labels-weigh-as-source-labels",
         "committee and verdict",
         "tables/members.py",
-        "np.repeat([1.0, LABEL_WEIGHT],",
-        "np.repeat([1.0, 1.0],",
+        "np.full(labelled.sum(), LABEL_WEIGHT)",
+        "np.full(labelled.sum(), 1.0)",
         ("tests/tables/test_members.py::test_a_target_label_weighs_as_three_source_labels",),
     ),
     Mutant(

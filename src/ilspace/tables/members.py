@@ -41,8 +41,12 @@ _POSITION = {"source": 0, "target": -1}
 class TwoTables(ClassifierMixin, BaseEstimator):
     """A classifier of rows of the same columns in two tables.
 
-    Its parameters are `class_prior`, shares of the classes in the target by which labelled rows
-    are weighed, or None, and `random_state`, which draws rows where there are many.
+    Parameters
+    ----------
+    class_prior : array-like of shape (n_classes,), default=None
+        Shares of the classes in the target, by which labelled rows are weighed.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Draws rows where there are many.
     """
 
     _revision: ClassVar[int] = 1
