@@ -5,7 +5,12 @@ PYTHON ?= python3
 ARGS ?=
 VENV := .venv
 OLDEST := .venv-oldest
-BIN := $(VENV)/bin
+ifeq ($(OS),Windows_NT)
+SCRIPTS := Scripts
+else
+SCRIPTS := bin
+endif
+BIN := $(VENV)/$(SCRIPTS)
 
 # Real data beside the checkout, unless the caller says where they are.
 ifndef ILSPACE_DATA
@@ -17,19 +22,19 @@ endif
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-oldest fuzz lint format docs perf clean
+.PHONY: help demo test test-slow test-oldest fuzz lint format docs perf dist docker-steps clean
 
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 	@echo 'ARGS="..." is handed on to the command: make test ARGS="-k stiefel -x"'
 
 demo: $(VENV)/.stamp-demo ## Adapt between two sets of real digits; tables and pictures
 	$(BIN)/ilspace demo $(ARGS)
 
 # One thread per worker: pytest-xdist already starts one worker per core.
-test test-slow test-oldest: export OMP_NUM_THREADS := 1
-test test-slow test-oldest: export OPENBLAS_NUM_THREADS := 1
-test test-slow test-oldest: export MKL_NUM_THREADS := 1
+test test-slow test-oldest dist: export OMP_NUM_THREADS := 1
+test test-slow test-oldest dist: export OPENBLAS_NUM_THREADS := 1
+test test-slow test-oldest dist: export MKL_NUM_THREADS := 1
 
 test: $(VENV)/.stamp-test ## Run the fast tests
 	$(BIN)/python -m pytest -n auto -m "not slow" $(ARGS)
@@ -40,7 +45,7 @@ test-slow: $(VENV)/.stamp-test ## Run the accuracy tests on real data; prints wh
 # What old libraries are warned of by new ones is not ours; scikit-learn 1.6 asks for the variable.
 test-oldest: export SCIPY_ARRAY_API := 1
 test-oldest: $(OLDEST)/.stamp ## Run the fast tests with the oldest versions that pyproject.toml allows
-	$(OLDEST)/bin/python -m pytest -n auto -m "not slow" -o filterwarnings=default $(ARGS)
+	$(OLDEST)/$(SCRIPTS)/python -m pytest -n auto -m "not slow" -o filterwarnings=default $(ARGS)
 
 fuzz: export OMP_NUM_THREADS := 1
 fuzz: export OPENBLAS_NUM_THREADS := 1
@@ -53,6 +58,11 @@ lint: $(VENV)/.stamp-lint ## Check format, style, types, layers and docstrings
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-logo
 	find src/ilspace -name '*.py' -print0 | xargs -0 $(BIN)/numpydoc lint
+	$(BIN)/validate-pyproject pyproject.toml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-workflows .github/workflows/*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-forms .github/ISSUE_TEMPLATE/[!c]*.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.github-issue-config .github/ISSUE_TEMPLATE/config.yml
+	$(BIN)/check-jsonschema --builtin-schema vendor.citation-file-format CITATION.cff
 
 format: $(VENV)/.stamp-lint ## Rewrite the files in the house format
 	$(BIN)/ruff format .
@@ -70,13 +80,19 @@ docs: $(VENV)/.stamp-docs ## Build the site into build/docs/html; needs no netwo
 perf: $(VENV)/.stamp-perf ## Compare speed with pymanopt, as ratios
 	$(BIN)/python perf/run.py $(ARGS)
 
+dist: $(VENV)/.stamp-dist ## Build wheel and sdist into dist, install each, test what was installed
+	$(BIN)/python .ci/dist.py $(ARGS)
+
+docker-steps: $(VENV)/.stamp-dist ## Follow the Dockerfile in fresh environments, without Docker
+	$(BIN)/python .ci/docker_steps.py $(ARGS)
+
 clean: ## Remove caches and built files (the environments stay)
 	rm -rf build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	rm -rf docs/_generated docs/auto_examples docs/api/generated docs/api/backreferences
 	find src tests perf examples -name __pycache__ -type d -prune -exec rm -rf {} + 2>/dev/null || true
 
 # The environment, then one stamp for each set of extras.
-$(BIN)/python:
+$(VENV)/pyvenv.cfg:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "ilspace needs Python 3.11 or later; try: make PYTHON=python3.12 ..."; exit 1; }
 	$(PYTHON) -m venv $(VENV)
@@ -84,13 +100,13 @@ $(BIN)/python:
 # pyright reads the imports of the tests too, hence their extras.
 $(VENV)/.stamp-lint: EXTRAS := lint,test
 $(VENV)/.stamp-%: EXTRAS = $*
-$(VENV)/.stamp-%: pyproject.toml | $(BIN)/python
+$(VENV)/.stamp-%: pyproject.toml | $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --editable ".[$(EXTRAS)]"
 	@touch $@
 
 $(OLDEST)/.stamp: pyproject.toml .ci/oldest.py
 	$(PYTHON) -m venv --clear $(OLDEST)
 	$(PYTHON) .ci/oldest.py > $(OLDEST)/constraints.txt
-	$(OLDEST)/bin/python -m pip install --quiet --editable ".[test]" \
+	$(OLDEST)/$(SCRIPTS)/python -m pip install --quiet --editable ".[test]" \
 	  --constraint $(OLDEST)/constraints.txt
 	@touch $@

@@ -19,6 +19,7 @@ EXAMPLES = (
     "metric_learning_alone",
     "loss_and_margin",
     "anchors_and_stopping",
+    "higher_moments",
     "solvers",
     "method_without_estimator",
 )

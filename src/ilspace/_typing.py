@@ -107,6 +107,28 @@ class PairLoss(NamedTuple):
     slack_gradient: Array | None = None
 
 
+class PowerMoments(NamedTuple):
+    r"""Moments of centred rows x with powers of :math:`u = d^\top x`, for some directions d.
+
+    Attributes
+    ----------
+    first, second, third : array of shape (k, n_directions)
+        :math:`E[xu]`, :math:`E[xu^2]` and :math:`E[xu^3]`.
+    """
+
+    first: Array
+    second: Array
+    third: Array
+
+
+class ProjectedRows(Protocol):
+    """All rows of all domains, wherever they are."""
+
+    def __call__(self, directions: Sequence[Array]) -> list[PowerMoments]:
+        """Moments of the rows of each domain along its directions."""
+        ...
+
+
 class Hinge(Protocol):
     """A loss of a pair's margin violation."""
 
@@ -130,6 +152,36 @@ class Hinge(Protocol):
             The sum.
         slopes : array of the same shape
             One per pair.
+        """
+        ...
+
+
+@runtime_checkable
+class UniformHinge(Protocol):
+    """A loss that is summed in given memory over pairs of one kind."""
+
+    def uniform_sum(
+        self, excess: Array, pull: float, out: Array, others: tuple[Array, float] | None = None
+    ) -> tuple[float, Array]:
+        """Weighted sum over pairs of one kind and weight, and slopes to be multiplied by it.
+
+        Parameters
+        ----------
+        excess : ndarray of shape (n, m)
+            By how much the squared distances exceed the margin; overwritten.
+        pull : float
+            Half the weight of each pair, negative for dissimilar ones.
+        out : ndarray of shape (n, m)
+            Receives the slopes.
+        others : tuple of ndarray and float, optional
+            Flat positions of a few pairs of another kind, and their pull.
+
+        Returns
+        -------
+        value : float
+            The sum.
+        slopes : ndarray of shape (n, m)
+            `out`; slopes in the squared distances, over half the weight of a pair.
         """
         ...
 

@@ -1,3 +1,3 @@
-"""The version, where every layer can read it."""
+"""The version, written here and nowhere else; where every layer can read it."""
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"

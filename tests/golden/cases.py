@@ -42,6 +42,8 @@ ANCHORED: dict[str, Any] = {
     "patience": 3,
     "reduce": True,
     "source_weights": None,
+    "moment_weight": 0.0,
+    "moment_sketch": 64,
     "random_state": 0,
 }
 """The settings of the anchored objective, one by one."""

@@ -24,6 +24,7 @@ KINDS = (
     "self-training",
     "class shares",
     "several sources",
+    "higher moments",
     "queries",
     "labels and their page",
 )
@@ -226,6 +227,14 @@ MUTANTS = (
         ("tests/scale/test_rowspan.py::test_shrinkage_is_that_of_the_full_width",),
     ),
     # -- pair weights ------------------------------------------------------------------------------
+    Mutant(
+        "sorted-rows-pair-with-themselves",
+        "pair weights",
+        "pairs/sorted_tiles.py",
+        "total -= abs(pull) * shape[0] * itself",
+        "total -= 0",
+        ("tests/pairs/test_sorted_tiles.py::test_same_as_plain_tiles",),
+    ),
     Mutant(
         "kinds-of-pairs-not-balanced",
         "pair weights",
@@ -1028,6 +1037,49 @@ MUTANTS = (
         "SPACE_POWER = 1.0",
         ("tests/ils/test_sources.py::test_weights_of_sources_become_weights_of_rows",),
     ),
+    # -- higher moments ----------------------------------------------------------------------------
+    Mutant(
+        "fourth-moments-instead-of-cumulants",
+        "higher moments",
+        "objective/cumulants.py",
+        "m4 - 3 * m2**2",
+        "m4",
+        ("tests/objective/test_cumulants.py::test_cumulants_of_known_distributions",),
+    ),
+    Mutant(
+        "slope-of-the-variance-halved",
+        "higher moments",
+        "objective/cumulants.py",
+        "(12 * m2)[None, :]",
+        "(6 * m2)[None, :]",
+        ("tests/objective/test_cumulants.py::test_gradient_is_of_second_order",),
+    ),
+    Mutant(
+        "each-source-counts-in-full",
+        "higher moments",
+        "objective/cumulants.py",
+        "value + share * own, target_slope",
+        "value + own, target_slope",
+        ("tests/objective/test_cumulants.py::test_value_is_that_of_loops",),
+    ),
+    Mutant(
+        "coordinates-cut-to-the-leading-axes",
+        "higher moments",
+        "ils/problem.py",
+        "if settings.moment_weight and domains.target is not None:",
+        "if False:",
+        (
+            "tests/ils/test_higher_moments.py::test_target_coordinates_are_not_cut_to_the_leading_axes",
+        ),
+    ),
+    Mutant(
+        "blocks-not-divided-by-their-number",
+        "higher moments",
+        "dask/projected.py",
+        "space.restrict(each) * (scale / total)",
+        "space.restrict(each) * scale",
+        ("tests/ils/test_higher_moments.py::TestFits::test_dask_gives_the_same",),
+    ),
     Mutant(
         "unseen-domain-projected-like-the-first-source",
         "several sources",
@@ -1073,9 +1125,7 @@ MUTANTS = (
         "tables/training.py",
         "sample_weight=(weights / weights.max())[owners]",
         "sample_weight=None",
-        (
-            "tests/tables/test_several_tables.py::test_shuffled_labels_hardly_weigh_in_any_member",
-        ),
+        ("tests/tables/test_several_tables.py::test_shuffled_labels_hardly_weigh_in_any_member",),
     ),
     # -- queries -----------------------------------------------------------------------------------
     Mutant(

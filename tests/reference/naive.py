@@ -158,3 +158,31 @@ def squared_distances_and_outer_products(Z, labels, weights):
             record = (weights[i] * weights[j], float(x @ x), np.outer(x, x))
             (similar if labels[i] == labels[j] else dissimilar).append(record)
     return similar, dissimilar
+
+
+def cumulant_loss(domains, weights, projections, directions, *, scales, shares):
+    """Differences of third and fourth cumulants along each direction, of each source to the target.
+
+    Not in the paper; cumulants are those of the expansion of log E exp(t u), up to t^4.
+    """
+
+    def cumulants(X, w, W, scale, a):
+        w = [1.0] * len(X) if w is None else list(w)
+        total = sum(w)
+        mean = sum(each * x for each, x in zip(w, X, strict=True)) / total
+        u = [scale * float((W.T @ (x - mean)) @ a) for x in X]
+        raw = [sum(each * v**j for each, v in zip(w, u, strict=True)) / total for j in range(5)]
+        return raw[3], raw[4] - 3 * raw[2] ** 2
+
+    n = directions.shape[1]
+    value = 0.0
+    for s, share in enumerate(shares):
+        for k in range(n):
+            third, fourth = cumulants(
+                domains[s], weights[s], projections[s], scales[s], directions[:, k]
+            )
+            other = cumulants(
+                domains[-1], weights[-1], projections[-1], scales[-1], directions[:, k]
+            )
+            value += share / n * ((third - other[0]) ** 2 / 12 + (fourth - other[1]) ** 2 / 48)
+    return value

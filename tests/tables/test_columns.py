@@ -129,7 +129,12 @@ def test_booleans_are_0_and_1_with_or_without_gaps(kind):
     assert Number("is") in plan_columns(X.assign(**{"is": flags}), XT.assign(**{"is": 1})).source
 
 
-@pytest.mark.parametrize("kind", ["category", "string", "str", object])
+STRINGS = ["category", "string", object]
+if pd.__version__ >= "3":  # before, astype("str") makes a string of a missing value
+    STRINGS.append("str")
+
+
+@pytest.mark.parametrize("kind", STRINGS)
 def test_texts_of_all_kinds(kind):
     strings = pd.Series(list("abcabcabca") * 3)
     strings[4] = None

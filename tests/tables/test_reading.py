@@ -295,7 +295,10 @@ BAD = {
     "cut zip": (b"PK\x03\x04\0\0\0\0", "intact"),
     "cut mat": (b"MATLAB 5.0 MAT-file" + b"\0" * 200, "intact|must hold its rows"),
     "mat 7.3": (b"MATLAB 7.3 MAT-file" + b" " * 105 + b"\x00\x02IM" + b"\0" * 99, "intact"),
-    "long field": (b'a,"b' + b"x" * 200_000, "EOF inside string"),
+    "long field": (
+        b'a,"b' + b"x" * 200_000,
+        "EOF inside string" if pd.__version__ >= "3.1" else "must have rows",
+    ),
 }
 
 

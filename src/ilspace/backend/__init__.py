@@ -13,10 +13,12 @@ from ilspace.backend.linalg import (
     spectral_map,
     symmetric_exponential,
     symmetric_part,
+    threads_allowed,
 )
 from ilspace.backend.namespace import (
     array_namespace,
     as_generator,
+    can_fuse,
     holds_dask,
     is_dask,
     is_foreign,

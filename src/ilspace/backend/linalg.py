@@ -307,6 +307,19 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+def threads_allowed() -> int:
+    """Count the threads that linear algebra may use now.
+
+    Returns
+    -------
+    int
+        What the environment, or a limit such as :func:`one_thread`, allows; 1 where the linear
+        algebra library does not say.
+    """
+    pools = _controller().select(user_api="blas").info()
+    return max((each["num_threads"] for each in pools), default=1)
+
+
 @contextmanager
 def one_thread() -> Iterator[None]:
     """Limit linear algebra, and the loops of scikit-learn, to one thread.

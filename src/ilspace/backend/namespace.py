@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from importlib.util import find_spec
 from typing import Any
 
 import array_api_compat
@@ -49,6 +50,24 @@ def is_foreign(array: object) -> bool:
         return False
     # pandas and polars containers expose the protocol's hook in some versions
     return not hasattr(array, "columns")
+
+
+def can_fuse(array: Array) -> bool:
+    """Tell whether there are kernels of ours for an array.
+
+    Parameters
+    ----------
+    array : array
+        An array of any library.
+
+    Returns
+    -------
+    bool
+        True for a torch tensor in single precision on an NVIDIA GPU, where Triton is installed.
+    """
+    if not array_api_compat.is_torch_array(array) or not array.is_cuda:
+        return False
+    return str(array.dtype) == "torch.float32" and find_spec("triton") is not None
 
 
 def to_numpy(array: Array) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import inspect
 import json
 import math
 from collections.abc import Mapping
@@ -185,6 +186,12 @@ def _parts(estimator: Any) -> list[Any]:
     return []
 
 
+def _is_default(estimator: Any, name: str, value: Any) -> bool:
+    """Tell whether a parameter has its default."""
+    default = inspect.signature(type(estimator)).parameters[name].default
+    return type(value) is type(default) and value == default
+
+
 def _described(value: Any) -> Any:
     """Value of a parameter as plain data.
 
@@ -195,7 +202,7 @@ def _described(value: Any) -> Any:
             name: _described(each)
             for name, each in value.get_params(deep=False).items()
             if name not in NOT_PART_OF_METHOD and not (name == "random_state" and each is None)
-            if not (name in getattr(value, "_came_later", ()) and each is None)
+            if not (name in getattr(value, "_came_later", ()) and _is_default(value, name, each))
         }
         revision = sum(vars(each).get("_revision", 0) for each in type(value).__mro__)
         name = type(value).__name__

@@ -19,7 +19,7 @@ def interruption_code() -> int:
     return 128 + (_interruptions[-1] if _interruptions else signal.SIGINT)
 
 
-def explain(error: ImportError, what: str) -> str:
+def install_sentence(error: ImportError, what: str) -> str:
     """Turn a failed import into one sentence that says how to go on.
 
     A module of our own that is missing is a mistake of ours, and is raised again.
@@ -66,4 +66,4 @@ def main() -> None:
             sys.exit(interruption_code())
         if not isinstance(error, ModuleNotFoundError):
             raise
-        sys.exit(explain(error, "The command ilspace"))
+        sys.exit(install_sentence(error, "The command ilspace"))

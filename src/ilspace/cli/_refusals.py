@@ -9,10 +9,11 @@ from contextlib import contextmanager, suppress
 
 import typer
 
-from ilspace.cli import Interruption, explain, interruption_code
+from ilspace.cli import Interruption, install_sentence, interruption_code
 
 REQUESTS = {
     "TableError": "ilspace.tables.errors",
+    "PictureError": "ilspace.images.errors",
     "ModelFileError": "ilspace.storage.error",
     "ClusterError": "ilspace.dask.clusters",
     "PlanError": "ilspace.benchmark.plan_entries",
@@ -57,7 +58,7 @@ def refusals(
     try:
         yield
     except ImportError as error:
-        said, code = explain(error, what), 1
+        said, code = install_sentence(error, what), 1
     except (*_request_errors(), *requests) as error:
         said, code = f"Error: {error}", 2
     except BrokenPipeError:  # whoever reads our output has seen enough

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ilspace.cli._pictures import BackboneOption, CacheOption, PicturesOption, picture_options
 from ilspace.cli._refusals import refusals
 
 if TYPE_CHECKING:
@@ -32,6 +33,8 @@ EXAMPLES = """**Examples**
 
 - `ilspace adapt old.csv measurements/ --label class -o out --dask local`: a folder of Parquet files
   that need not fit into memory
+
+- `ilspace adapt photos-2024/ photos-2025/ -o out`: a folder in the first is a class
 
 - `zcat new.csv.gz | ilspace adapt old.csv - --label class -o out --json`: for scripts
 
@@ -72,22 +75,24 @@ def adapt(
         list[str],
         typer.Argument(
             metavar="SOURCE TARGET",
-            help="Labelled table and table to label: CSV, Parquet, NPZ or MAT; - for standard "
-            "input. With --target, one labelled table or more.",
-        ),
-    ],
-    label: Annotated[
-        str,
-        typer.Option(
-            help="Column of labels. If the target has it too, rows where it is not blank help."
+            help="Labelled table, and table to label: CSV, Parquet, NPZ or MAT; - for standard "
+            "input. Or folders of pictures, of the source one folder in it for each class. With "
+            "--target: one labelled table or more.",
         ),
     ],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for the results; must be new.")
     ],
+    label: Annotated[
+        str | None,
+        typer.Option(
+            help="Column of labels. If the target has it too, rows where it is not blank help. "
+            "Folders of pictures need none."
+        ),
+    ] = None,
     target: Annotated[
         str | None,
-        typer.Option(help="Table to label; then all other tables are sources, of equal rank."),
+        typer.Option(help="Table to label; then all tables that are named before are sources."),
     ] = None,
     ids: Annotated[
         list[str] | None,
@@ -103,6 +108,9 @@ def adapt(
             "Repeatable."
         ),
     ] = None,
+    pictures: PicturesOption = None,
+    backbone: BackboneOption = "auto",
+    cache: CacheOption = None,
     columns: Annotated[
         Matching,
         typer.Option(
@@ -167,6 +175,7 @@ def adapt(
     Columns are matched by name, whatever their order; strings become categories, and sentences
     become numbers that their words decide; missing numbers are filled with the mean of the column
     in its table; identifiers are found and kept.
+    Pictures become the features of a backbone.
     Tables with different columns need some labelled target rows of each class. Writes
     `predictions.csv` (identifiers; the label that the verdict recommends, its probability, whether
     to trust it and why not; the labels with and without adaptation; whether a label was given),
@@ -180,6 +189,7 @@ def adapt(
 
         sources, target = _tables(tables, target)
         check_folder(output, force=force)
+        options = picture_options(pictures, backbone, cache)
         class_prior = read_class_frequencies(class_frequencies)
         # the cluster ends after the bar, and however the job ends
         with cluster(dask), _bar(quiet) as listener:
@@ -196,6 +206,7 @@ def adapt(
                 class_prior=class_prior,
                 seed=seed,
                 partitioned=dask is not None,
+                pictures=options,
                 listener=listener,
             )
             listener.on_stage("writing")

@@ -8,6 +8,8 @@ import typer
 
 from ilspace import __version__
 from ilspace.cli import adapt as adapting
+from ilspace.cli import embed as embedding
+from ilspace.cli import explain as explaining
 from ilspace.cli import label as labelling
 from ilspace.cli import predict as predicting
 from ilspace.cli.bench import bench
@@ -25,6 +27,8 @@ app = typer.Typer(
 app.command(epilog=adapting.EXAMPLES)(adapting.adapt)
 app.command(epilog=predicting.EXAMPLES)(predicting.predict)
 app.command(epilog=labelling.EXAMPLES)(labelling.label)
+app.command(epilog=explaining.EXAMPLES)(explaining.explain)
+app.command(epilog=embedding.EXAMPLES)(embedding.embed)
 app.command(epilog=EXAMPLES)(demo)
 app.add_typer(bench)
 app.add_typer(data)

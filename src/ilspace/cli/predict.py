@@ -5,21 +5,26 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
+from ilspace.cli._pictures import CacheOption, PicturesOption, picture_options
 from ilspace.cli._refusals import refusals
 
 if TYPE_CHECKING:
     from ilspace.tables import TableClassifier
+    from ilspace.tables.pictures import Embedder
 
 EXAMPLES = """**Examples**
 
 - `ilspace predict out/model.safetensors new.csv -o labels.csv`
 
 - `ilspace predict out/model.safetensors - < new.csv | head`: from and to a pipe
+
+- `ilspace predict out/ photos-2026/ -o labels.csv`: pictures, if it was trained with some
 
 - `ilspace predict out/model.safetensors new.parquet --rows 50000 -o labels.csv`: larger blocks
 
@@ -32,12 +37,26 @@ def predict(
         Path, typer.Argument(help="What `ilspace adapt` wrote: model.safetensors, or its folder.")
     ],
     table: Annotated[
-        str, typer.Argument(help="Rows of the target domain, any format; - for standard input.")
+        str,
+        typer.Argument(
+            help="Rows of the target domain, any format; - for standard input. Or a folder of "
+            "pictures."
+        ),
     ],
     output: Annotated[
         str, typer.Option("--output", "-o", help="CSV file; - for standard output.")
     ] = "-",
     rows: Annotated[int, typer.Option(min=1, help="Rows to hold in memory at a time.")] = 10_000,
+    pictures: PicturesOption = None,
+    backbone: Annotated[
+        str | None,
+        typer.Option(
+            help="What described the pictures that the model was trained with; known where its "
+            "summary.json lies beside it.",
+            metavar="NAME",
+        ),
+    ] = None,
+    cache: CacheOption = None,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     spreadsheet: Annotated[
         bool,
@@ -63,7 +82,8 @@ def predict(
         from ilspace.tables.errors import TableError
         from ilspace.tables.prediction import doubts_in_words, label_file
 
-        loaded = _loaded(model)
+        loaded = loaded_model(model)
+        embedder = _embedder(model, table, pictures, backbone, cache)
         if Path(output).is_file() and Path(table).is_file() and Path(output).samefile(table):
             raise TableError(f"The output {output} must not be the table itself: name another.")
         columns = (TextColumn("labelled {task.completed} rows"), TimeElapsedColumn())
@@ -79,7 +99,13 @@ def predict(
                 progress.update(task, completed=done)
 
             counts = label_file(
-                loaded, table, output=stream, n_rows=rows, spreadsheet=spreadsheet, on_rows=show
+                loaded,
+                table,
+                output=stream,
+                pictures=embedder,
+                n_rows=rows,
+                spreadsheet=spreadsheet,
+                on_rows=show,
             )
         if quiet:
             return
@@ -88,9 +114,44 @@ def predict(
         typer.echo(f"{said}{doubts_in_words(doubts)}.", err=True)
         if counts.left_out:
             typer.echo(f"Unknown to the model, and left out: {listed(counts.left_out)}.", err=True)
+        for note in embedder.notes() if embedder is not None else ():
+            typer.echo(note, err=True)
 
 
-def _loaded(path: Path) -> TableClassifier:
+def _embedder(
+    model: Path, table: str, column: str | None, backbone: str | None, cache: Path | None
+) -> Embedder | None:
+    """What describes the pictures of a table, if it has some: the same as in training."""
+    from ilspace.tables import TableError
+    from ilspace.tables.pictures import Embedder, are_pictures
+    from ilspace.tables.results import pictures_of
+
+    known = pictures_of(model if model.is_dir() else model.parent)
+    options = picture_options(column or known.get("column"), backbone or "", cache)
+    if not are_pictures(table, options):
+        return None
+    name = backbone or known.get("backbone")
+    if name is None:
+        raise TableError(
+            "The backbone that the model was trained with must be known, but no summary.json "
+            "beside it names one: add --backbone."
+        )
+    return Embedder(replace(options, backbone=name))
+
+
+def loaded_model(path: Path) -> TableClassifier:
+    """Load a model of tables.
+
+    Parameters
+    ----------
+    path : Path
+        Its file, or the folder of results that it is in.
+
+    Returns
+    -------
+    TableClassifier
+        Fitted.
+    """
     from ilspace.tables import TableClassifier, TableError, load
     from ilspace.tables.prediction import MODEL
 

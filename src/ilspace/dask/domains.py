@@ -23,6 +23,7 @@ from ilspace.dask.partitions import (
     sampled_rows,
     weighted_moments,
 )
+from ilspace.dask.projected import DaskProjectedRows
 from ilspace.dask.rows import add_up, float_columns, row_array, row_blocks, summarised, tree
 from ilspace.domains import Domains
 from ilspace.domains.checks import (
@@ -334,6 +335,23 @@ class DaskDomains(Domains):
             From which the loss over pairs is made.
         """
         return DaskRows.placed(self.all, spaces)
+
+    def projected_rows(self, spaces: Any, scales: Any) -> Any:
+        """All rows of all domains, for moments along directions; they stay on the workers.
+
+        Parameters
+        ----------
+        spaces : sequence of RowSpace
+            One per domain.
+        scales : sequence of float
+            Factor of the coordinates of each domain.
+
+        Returns
+        -------
+        DaskProjectedRows
+            From which higher moments are found.
+        """
+        return DaskProjectedRows.placed(self.all, spaces, scales)
 
     def latent_rows(self, ils: Any) -> tuple[tuple[np.ndarray, np.ndarray], ...]:
         """The labelled rows of all domains in the latent space, gathered in memory.

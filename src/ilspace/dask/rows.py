@@ -18,7 +18,7 @@ FAN_IN = 8
 """Results that one task of a tree reduction merges. It is fixed, and so is the order, so that
 rounding does not depend on the number of workers."""
 
-_ROWS_AT_ONCE = 2**15
+ROWS_AT_ONCE = 2**15
 """Rows of a block that are converted to double precision at once: 16 MiB at 64 columns."""
 
 _LARGEST = 1e100
@@ -71,7 +71,7 @@ def row_array(X: Any) -> Any:
     if not is_dask(X):
         from dask.array.core import from_array
 
-        chunks: Any = (_ROWS_AT_ONCE, *X.shape[1:])
+        chunks: Any = (ROWS_AT_ONCE, *X.shape[1:])
         rows = from_array(X, chunks=chunks)
     elif hasattr(X, "to_dask_array"):
         rows = X.to_dask_array()  # counted below: its own count may use other partitions
@@ -169,8 +169,8 @@ def block_summary(rows: np.ndarray) -> RowSummary:
         In double precision.
     """
     summary = RowSummary(None, 0.0)
-    for start in range(0, rows.shape[0], _ROWS_AT_ONCE):
-        some = np.asarray(rows[start : start + _ROWS_AT_ONCE], dtype=np.float64)
+    for start in range(0, rows.shape[0], ROWS_AT_ONCE):
+        some = np.asarray(rows[start : start + ROWS_AT_ONCE], dtype=np.float64)
         largest = float(np.max(np.abs(some)))
         found = row_moments(some) if largest < _LARGEST else None
         summary = summary.merged(RowSummary(found, largest))

@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import _safe_indexing
 
-from ilspace._typing import Array
+from ilspace._typing import Array, ProjectedRows
 from ilspace.backend import array_namespace, is_foreign, like, on_host
 from ilspace.domains.class_prior import (
     check_several_classes,
@@ -19,7 +19,7 @@ from ilspace.domains.class_prior import (
 )
 from ilspace.pairs import LabelledRows
 from ilspace.rules.class_prior import sample_of_classes
-from ilspace.scale import RowSpace, row_space
+from ilspace.scale import HeldRows, RowSpace, row_space
 
 SPACE_POWER = 0.25
 """Power of the weights of sources in learning the space, which needs the rows of all: with 1 it is
@@ -565,6 +565,25 @@ class Domains:
             np.concatenate([domain.labelled_codes for domain in self.all]),
             weights,
         )
+
+    def projected_rows(self, spaces: Sequence[RowSpace], scales: Sequence[float]) -> ProjectedRows:
+        """All rows of all domains, in coordinates, for moments along directions.
+
+        Parameters
+        ----------
+        spaces : sequence of RowSpace
+            One per domain.
+        scales : sequence of float
+            Factor of the coordinates of each domain.
+
+        Returns
+        -------
+        ProjectedRows
+            From which higher moments are found.
+        """
+        rows = [domain.working_rows for domain in self.all]
+        weights = [domain.weights for domain in self.all]
+        return HeldRows.placed(rows, weights, spaces=spaces, scales=scales)
 
     def latent_rows(self, ils: Any) -> tuple[tuple[Array, np.ndarray], ...]:
         """The labelled rows of all domains in the latent space, and their classes.

@@ -50,8 +50,8 @@ class DomainAdapter(BaseEstimator):
     """Raised when the same parameters give other results; a subclass may have one of its own."""
 
     _came_later: ClassVar[frozenset[str]] = frozenset({"class_prior", "unseen_mean"})
-    """Parameters that came when results were stored already: None, which changes nothing, is left
-    out of a description of the method, so that these stay current."""
+    """Parameters that came when results were stored already: the default, which changes nothing, is
+    left out of a description of the method, so that these stay current."""
 
     def __sklearn_tags__(self):
         """Say what the common checks may expect."""

@@ -373,6 +373,13 @@ def update_ils(
         For the next batch.
     """
     solver = solver if solver in STOCHASTIC_SOLVERS else "adam"
+    objective = settings.get("objective")
+    if objective is not None and objective.moment_weight:
+        raise ValueError(
+            "Batches leave means and covariances of all rows, but moment_weight is "
+            f"{objective.moment_weight}, and higher moments need the rows: use moment_weight=0, or "
+            "fit all rows at once."
+        )
     n_sources, n_classes = len(batch.sources), len(batch.classes)
 
     def seen_now(position: int, domain: Domain, rng: np.random.Generator) -> SeenDomain:

@@ -21,7 +21,14 @@ from ilspace.ils.init import (
 )
 from ilspace.ils.settings import ObjectiveSettings
 from ilspace.manifolds import SPD, Euclidean, Product, Stiefel
-from ilspace.objective import DomainData, ILSObjective, SmoothHinge
+from ilspace.objective import (
+    CumulantTerm,
+    DomainData,
+    ILSObjective,
+    SmoothHinge,
+    latent_directions,
+)
+from ilspace.objective.ils import covariance_product
 from ilspace.optimizers import Problem
 from ilspace.pairs import LabelledRows, PairStatistics
 from ilspace.scale import RowSpace
@@ -160,6 +167,12 @@ def make_problem(
         metric_weight=settings.metric_weight,
         slack_weight=settings.slack_weight or 0.0,
     )
+    if settings.moment_weight and len(data) > 1:
+        spread = covariance_product(data[-1].covariance, starts[-1])
+        directions = latent_directions(starts[-1].mT @ spread, settings.moment_sketch)
+        loss = CumulantTerm(domains.projected_rows(spaces, scales), directions)
+        weight = float(settings.moment_weight)
+        objective = replace(objective, moment_weight=weight, cumulant_loss=loss)
     factors: list[Manifold] = [_projections(start.shape, settings) for start in starts]
     factors.append(SPD(p))
     metric = _first_metric(settings.metric_init, statistics, p)
@@ -187,6 +200,8 @@ def _place(
     if not shares_features or init == "class-means":
         n_axes = max(n_axes, FILLING_AXES)
     on_target_axes = shares_features and init == "target-pca"
+    if settings.moment_weight and domains.target is not None:
+        on_target_axes = False  # the gradient of cumulants leaves the span of the leading axes
     spaces = tuple(
         domain.space(n_axes, reduce=settings.reduce, on_target_axes=on_target_axes)
         for domain in domains.all

@@ -63,6 +63,14 @@ class ObjectiveSettings(BaseEstimator):
     source_weights : "equal" or array-like of shape (n_sources,), default=None
         Weights of several sources in the rule, or all alike; the space is learned with their fourth
         roots. None: they are found without target labels, see :func:`~ilspace.ils.source_evidence`.
+    moment_weight : float, default=0.0
+        Weight :math:`\eta` of the discrepancy of the third and fourth cumulants of the latent
+        domains; 0 leaves it out. It costs a pass over all rows per evaluation, so that a step of
+        a stochastic solver takes the longer the more rows there are; unlabelled rows of a Dask
+        collection are read anew in each. Not with ``partial_fit``, which keeps no unlabelled rows.
+    moment_sketch : int, default=64
+        Number of random latent directions along which cumulants are compared, besides the axes;
+        they sketch the joint cumulants. 0: those of each axis alone.
 
     See Also
     --------
@@ -93,10 +101,14 @@ class ObjectiveSettings(BaseEstimator):
         "patience": [Interval(Integral, 1, None, closed="left")],
         "reduce": ["boolean"],
         "source_weights": [StrOptions({"equal"}), "array-like", None],
+        "moment_weight": [Interval(Real, 0, None, closed="left")],
+        "moment_sketch": [Interval(Integral, 0, None, closed="left")],
     }
 
-    _came_later: ClassVar[frozenset[str]] = frozenset({"source_weights"})
-    """As that of the estimators: what None does not change is no part of a description."""
+    _came_later: ClassVar[frozenset[str]] = frozenset(
+        {"source_weights", "moment_weight", "moment_sketch"}
+    )
+    """As that of the estimators: what its default does not change is no part of a description."""
 
     def __init__(
         self,
@@ -117,6 +129,8 @@ class ObjectiveSettings(BaseEstimator):
         patience=3,
         reduce=True,
         source_weights: Any = None,
+        moment_weight=0.0,
+        moment_sketch=64,
     ):
         self.trade_off = trade_off
         self.metric_weight = metric_weight
@@ -134,6 +148,8 @@ class ObjectiveSettings(BaseEstimator):
         self.patience = patience
         self.reduce = reduce
         self.source_weights = source_weights
+        self.moment_weight = moment_weight
+        self.moment_sketch = moment_sketch
 
     @classmethod
     def as_in_paper(cls, **parameters) -> ObjectiveSettings:

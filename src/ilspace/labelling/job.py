@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -11,10 +10,12 @@ from typing import Any
 import numpy as np
 
 from ilspace.labelling.label_file import LabelFile
-from ilspace.tables import TableClassifier, TableError, read_table
-from ilspace.tables.labels import LabelledTables, take_source_labels, take_target_labels
-from ilspace.tables.prediction import SUMMARY
-from ilspace.tables.reading import STANDARD_INPUT, sha256_of
+from ilspace.tables import TableClassifier, TableError
+from ilspace.tables.inputs import read_inputs
+from ilspace.tables.labels import LabelledTables
+from ilspace.tables.pictures import PictureOptions, are_pictures
+from ilspace.tables.reading import STANDARD_INPUT
+from ilspace.tables.results import found_again, inputs_of, pictures_of
 
 LABELS = "labels.jsonl"
 """The file of labels in a folder of results."""
@@ -45,6 +46,8 @@ class LabellingJob:
         :class:`~ilspace.tables.TableClassifier`.
     sha256 : str or None
         Digest of the target.
+    pictures : Path or None
+        Folder that paths of pictures start from, where they are the rows; else it is unknown.
     """
 
     tables: LabelledTables
@@ -54,6 +57,7 @@ class LabellingJob:
     labels_path: Path
     options: dict[str, Any] = field(default_factory=dict)
     sha256: str | None = None
+    pictures: Path | None = None
 
     @property
     def n_rows(self) -> int:
@@ -132,7 +136,7 @@ def open_job(
     source, target = (Path(each) for each in paths)
     if STANDARD_INPUT in (str(source), str(target)):
         raise TableError("Tables to label from must be files, but one is the standard input.")
-    if label is None:
+    if label is None and not (are_pictures(source, None) and are_pictures(target, None)):
         raise TableError("With two files --label must name the column of labels: add it.")
     beside = target.parent / f"{target.name}.{LABELS}"
     return _read_job(source, target, label, beside, dict(options or {}))
@@ -140,23 +144,14 @@ def open_job(
 
 def _job_of_results(folder: Path) -> LabellingJob:
     """Find the tables that results came from."""
-    inputs = _inputs_of(folder)
+    inputs = inputs_of(folder)
+    remedy = f"name two files, ilspace label SOURCE TARGET --label {inputs['label']}"
     if "sources" in inputs:
         raise TableError(
             f"Rows are chosen for models of one source, but {folder} came from "
-            f"{len(inputs['sources'])}: name two files, ilspace label SOURCE TARGET --label "
-            f"{inputs['label']}."
+            f"{len(inputs['sources'])}: {remedy}."
         )
-    found = {}
-    for name in ("source", "target"):
-        file = inputs["files"].get(name)
-        if file is None or file.get("sha256") is None:
-            raise TableError(
-                f"The {name} of {folder} must be a file that can be read again, but was "
-                f"{inputs.get(name)!r}: name two files, ilspace label SOURCE TARGET --label "
-                f"{inputs['label']}."
-            )
-        found[name] = _located(name, file, inputs, folder)
+    found = found_again(folder, inputs, remedy=remedy)
     prior = inputs["class_frequencies"]
     options = {
         "method": inputs["method"],
@@ -168,54 +163,19 @@ def _job_of_results(folder: Path) -> LabellingJob:
         "text": tuple(inputs["text"]),
         "random_state": inputs["seed"],
     }
-    return _read_job(found["source"], found["target"], inputs["label"], folder / LABELS, options)
-
-
-def _inputs_of(folder: Path) -> dict[str, Any]:
-    file = folder / SUMMARY
-    if not file.is_file():
-        raise TableError(
-            f"{folder} must be a folder of results of ilspace adapt, but has no {SUMMARY}: run "
-            "ilspace adapt first, or name two files, source and target."
-        )
-    try:
-        inputs = json.loads(file.read_text(encoding="utf-8"))["inputs"]
-        wanted = ("files", "label", "method", "scaling", "columns", "class_frequencies", "seed")
-        for name in (*wanted, "id", "ignore", "text"):
-            inputs[name]
-        if not isinstance(inputs["files"], dict) or not isinstance(inputs["label"], str):
-            raise TypeError
-    except (ValueError, KeyError, TypeError, OSError):
-        raise TableError(
-            f"{file} must say which tables the results came from, but does not: run ilspace adapt "
-            "again, with --force."
-        ) from None
-    return inputs
-
-
-def _located(name: str, file: dict[str, Any], inputs: dict[str, Any], folder: Path) -> Path:
-    """Find a table by its digest, where it was or beside the results."""
-    where = Path(file["path"])
-    places = dict.fromkeys(
-        [where, Path(str(inputs[name])), folder.absolute().parent / where.name, folder / where.name]
-    )
-    there = [each for each in places if each.exists()]
-    for each in there:
-        if sha256_of(each) == file["sha256"]:
-            return each
-    if there:
-        raise TableError(
-            f"The {name} {there[0]} must be as it was when {folder} was written, but has changed: "
-            "put the former file back, or run ilspace adapt again."
-        )
-    raise TableError(
-        f"The {name} {where} must be there, as {folder} came from it, but is not: put it back, or "
-        "beside that folder."
-    )
+    known = pictures_of(folder)
+    pictures = PictureOptions(known["column"], known["backbone"]) if known else None
+    paths = found["source"], found["target"]
+    return _read_job(*paths, inputs["label"], folder / LABELS, options, pictures)
 
 
 def _read_job(
-    source: Path, target: Path, label: str, labels_path: Path, options: dict[str, Any]
+    source: Path,
+    target: Path,
+    label: str | None,
+    labels_path: Path,
+    options: dict[str, Any],
+    pictures: PictureOptions | None = None,
 ) -> LabellingJob:
     ids = tuple(options.get("ids", ()))
     for names, option in ((ids, "--id"), (options.get("ignored", ()), "--ignore")):
@@ -224,19 +184,16 @@ def _read_job(
                 f"The column of labels must not be left out, but {label!r} is given to {option} "
                 "too: name it once."
             )
-    read = read_table(source, string_columns=ids, label=label)
-    source_table, y = take_source_labels(read, label, name=str(source))
-    classes = np.unique(y)
-    read = read_table(target, string_columns=ids, label=label)
-    target_table, yt = take_target_labels(read, label, classes=classes)
-    if len(target_table) < 2:
-        raise TableError(f"{target} must have two rows or more, but has one: add rows.")
+    read = read_inputs(source, target, label=label, ids=ids, pictures=pictures)
+    if read.pictures is not None and "scaling" not in options:
+        options = options | {"scaling": read.pictures.embedder.backbone.scaling}
     return LabellingJob(
-        LabelledTables(source_table, y, target_table, yt),
-        tuple(str(each) for each in classes),
-        label,
+        read.tables,
+        tuple(str(each) for each in np.unique(read.tables.y)),
+        read.label,
         (source, target),
         labels_path,
-        options,
-        sha256_of(target),
+        options | {"ids": read.ids},
+        read.files["target"]["sha256"],
+        None if read.pictures is None else read.pictures.target.folder,
     )

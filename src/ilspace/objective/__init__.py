@@ -1,5 +1,11 @@
 """Losses with closed-form Euclidean gradients, independent of any manifold."""
 
+from ilspace.objective.cumulants import (
+    CumulantTerm,
+    cumulant_discrepancy,
+    cumulants,
+    latent_directions,
+)
 from ilspace.objective.ils import (
     DomainData,
     ILSObjective,
@@ -12,10 +18,14 @@ from ilspace.objective.ils import (
 )
 
 __all__ = [
+    "CumulantTerm",
     "DomainData",
     "ILSObjective",
     "SmoothHinge",
     "anchor_penalty",
+    "cumulant_discrepancy",
+    "cumulants",
+    "latent_directions",
     "metric_penalty",
     "projected_discrepancy",
     "slack_penalty",

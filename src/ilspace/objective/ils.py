@@ -8,8 +8,14 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+import numpy as np
+
 from ilspace._typing import Array, PairTerm, Point
 from ilspace.backend import array_namespace, dot, identity, logdet_and_inverse
+from ilspace.objective.cumulants import CumulantTerm
+
+_BLUNT = 8.0
+"""Sharpness up to which the slope at distance 0 is far from its limit."""
 
 
 @dataclass(frozen=True)
@@ -59,6 +65,64 @@ class SmoothHinge:
         bent += 0.5
         return value, bent
 
+    def uniform_sum(
+        self,
+        excess: np.ndarray,
+        pull: float,
+        out: np.ndarray,
+        others: tuple[np.ndarray, float] | None = None,
+    ) -> tuple[float, np.ndarray]:
+        r"""Do the same as :meth:`weighted_sum` for pairs of one kind and weight, in memory given.
+
+        Parameters
+        ----------
+        excess : ndarray of shape (n, m)
+            By how much the squared distances exceed the margin, :math:`d - 1`; overwritten.
+        pull : float
+            Half the weight of each pair, positive if they are similar, negative if they are
+            dissimilar; not 0.
+        out : ndarray of shape (n, m)
+            Receives the slopes.
+        others : tuple of ndarray and float, optional
+            Flat positions of a few pairs of another kind, and their pull.
+
+        Returns
+        -------
+        value : float
+            :math:`\sum w\,\ell_\beta(y(d - 1))`.
+        slopes : ndarray of shape (n, m)
+            `out`; times the magnitude of `pull` they are those of :meth:`weighted_sum`.
+        """
+        sign, half = math.copysign(1.0, pull), self.sharpness / 2
+        few = None if others is None else excess.take(others[0])
+        excess *= half
+        np.tanh(excess, out=out)
+        out += 1
+        losses = math.nan
+        if sign < 0 and self.sharpness <= _BLUNT:
+            # ℓ(-e) = -log((1 + t)/2)/β: exact as long as t = tanh(βe/2) is not close to -1
+            losses = (math.log(2) * out.size - _sum_of_logs(out)) / half
+        out -= 1
+        if not math.isfinite(losses):
+            losses = sign / half * float(excess.sum()) + float(np.abs(excess).sum()) / half
+            grown = np.abs(out, out=excess)
+            grown += 1
+            losses += (math.log(2) * out.size - _sum_of_logs(grown)) / half
+        value = abs(pull) * losses
+        if others is None or few is None:
+            out += sign
+            return value, out
+        positions, other = others
+        slopes = out.take(positions)
+        both = np.abs(few) - np.log((1 + np.abs(slopes)) / 2) / half
+        value += (abs(other) - abs(pull)) * float(both.sum())
+        value += (other - pull) * float(few.sum())
+        slopes += math.copysign(1.0, other)
+        slopes *= abs(other / pull)
+        out += sign
+        out.put(positions, slopes)
+        return value, out
+
     def weighted_sum(self, excess: Array, pulls: Array) -> tuple[Array, Array]:
         r"""Weighted sum of the losses of many pairs, and its slope in each squared distance.
 
@@ -93,6 +157,21 @@ class SmoothHinge:
         bent *= halves
         bent += pulls
         return value, bent
+
+
+def _sum_of_logs(numbers: np.ndarray) -> float:
+    """Sum of the logarithms of numbers up to 2, from products of some of them."""
+    lowest = float(numbers.min())
+    if not lowest > 0:
+        return -math.inf if lowest == 0 else math.nan
+    kind = np.finfo(numbers.dtype)
+    least = math.log(kind.tiny) / min(math.log(lowest), -1e-3)
+    n_rows = max(1, int(min(least, math.log2(kind.max) - 1)))
+    total = 0.0
+    for start in range(0, len(numbers), n_rows):
+        product = np.multiply.reduce(numbers[start : start + n_rows], axis=0)
+        total += float(np.log(product, out=product).sum())
+    return total
 
 
 def stein_divergence(a: Array, b: Array | None = None, /) -> tuple[Array, Array, Array]:
@@ -283,12 +362,15 @@ class ILSObjective:
          + \tfrac{\mu}{p}\,\delta(M, I) + \tfrac{c}{N_p}\|\epsilon\|_2
          + \tfrac\lambda p\sum_s\pi_s\,
            \delta(W_s^\top\Sigma_sW_s, W_t^\top\Sigma_tW_t)
+         + \eta\sum_s\pi_s\,\mathcal C(W_s, W_t)
          + \sum_{i}\tfrac{a_i}{p}\|W_i - W_{i,0}\|_F^2
 
-    With one source of share :math:`\pi_s = 1`, equal weights, :math:`\mu = c = 1` and no anchors
-    this is the paper's objective. A point is the tuple ``(*projections, metric)``, or
-    ``(*projections, metric, log_slack)`` if there are slacks, with one projection per domain. One
-    domain alone has no statistical loss; of more than two, each is compared with the last.
+    With one source of share :math:`\pi_s = 1`, equal weights, :math:`\mu = c = 1`,
+    :math:`\eta = 0` and no anchors this is the paper's objective; :math:`\mathcal C` is the
+    discrepancy of third and fourth cumulants, :func:`cumulant_discrepancy`. A point is the tuple
+    ``(*projections, metric)``, or ``(*projections, metric, log_slack)`` if there are slacks, with
+    one projection per domain. One domain alone has no statistical loss; of more than two, each is
+    compared with the last.
 
     Attributes
     ----------
@@ -302,6 +384,10 @@ class ILSObjective:
         :math:`\mu`.
     slack_weight : float, default=1
         c; ignored where a point has no slacks.
+    moment_weight : float, default=0
+        :math:`\eta`.
+    cumulant_loss : CumulantTerm, optional
+        Discrepancy of the higher cumulants; needed where `moment_weight` is positive.
     """
 
     domains: tuple[DomainData, ...]
@@ -309,6 +395,8 @@ class ILSObjective:
     trade_off: float = 1.0
     metric_weight: float = 1.0
     slack_weight: float = 1.0
+    moment_weight: float = 0.0
+    cumulant_loss: CumulantTerm | None = None
 
     def __call__(self, point: Point) -> tuple[Array, Point]:
         """Value and Euclidean gradient.
@@ -338,6 +426,12 @@ class ILSObjective:
             metric_gradient = metric_gradient + self.metric_weight * slope
         if self.trade_off:
             value = self._add_discrepancies(value, gradients, projections)
+        if self.moment_weight and self.cumulant_loss is not None and n_domains > 1:
+            shares = [each.share for each in self.domains[:-1]]
+            penalty, slopes = self.cumulant_loss(projections, shares)
+            value = value + self.moment_weight * penalty
+            for i, slope in enumerate(slopes):
+                gradients[i] += self.moment_weight * slope
         for i, (domain, projection) in enumerate(zip(self.domains, projections, strict=True)):
             if domain.anchor is not None and domain.anchor_weight:
                 penalty, slope = anchor_penalty(projection, domain.anchor)

@@ -12,10 +12,16 @@ import triton.language as tl
 
 from ilspace._typing import Array, Hinge, PairSum
 from ilspace.backend import like
+from ilspace.backend.tensor_cores import (
+    WIDEST_BLOCK,
+    add_product,
+    block_width,
+    load_block,
+    reciprocal,
+    split,
+)
+from ilspace.pairs.flash_by_class import ClassBlocks
 from ilspace.pairs.statistics import pair_shares
-
-_WIDEST_BLOCK = 128
-"""Most columns of a block of rows that stays on the chip."""
 
 _CHUNK = 64
 """Columns of the chunks into which wider rows are split."""
@@ -24,27 +30,6 @@ _FEW_ROWS = 4096
 
 _FAR = 1e30
 """Squared norm of the padding rows of the last block: at such a distance the slope is 0."""
-
-
-@triton.jit
-def _block(matrix, rows, columns, WIDTH: tl.constexpr):
-    return tl.load(matrix + rows[:, None] * WIDTH + columns[None, :])
-
-
-@triton.jit
-def _reciprocal(x):
-    """1 / x, accurate to a bit or two, in one instruction."""
-    return tl.inline_asm_elementwise(
-        "rcp.approx.ftz.f32 $0, $1;", "=f,f", [x], dtype=tl.float32, is_pure=True, pack=1
-    )
-
-
-@triton.jit
-def _add_product(query, query_rest, key, key_rest, total):
-    """Add the product of two matrices, each in two parts, without the product of the rests."""
-    total = tl.dot(query_rest, tl.trans(key), total, input_precision="tf32")
-    total = tl.dot(query, tl.trans(key_rest), total, input_precision="tf32")
-    return tl.dot(query, tl.trans(key), total, input_precision="tf32")
 
 
 @triton.jit
@@ -69,35 +54,34 @@ def _pass_over_pairs(
 ):
     """One block of rows against all rows: losses, and products of the slopes with the rows.
 
-    The tensor cores read 10 bits of the mantissa. So rows and slopes come in two parts, what these
-    bits hold and the rest, and a product of two matrices is the sum of three. Rows wider than P
-    are split into chunks: each program sums the products of its own chunk of columns.
+    Rows and slopes come in two parts, for the tensor cores. Rows wider than P are split into
+    chunks: each program sums the products of its own chunk of columns.
     """
     rows = tl.program_id(0) * ROWS + tl.arange(0, ROWS)
     columns = tl.arange(0, P)
     own_columns = tl.program_id(1) * P + columns
     if WIDTH == P:
-        query = _block(queries, rows, columns, WIDTH)
-        query_rest = _block(query_rests, rows, columns, WIDTH)
+        query = load_block(queries, rows, columns, WIDTH)
+        query_rest = load_block(query_rests, rows, columns, WIDTH)
     row_codes = tl.load(codes + rows)
     product = tl.zeros((ROWS, P), tl.float32)
     value = tl.zeros((ROWS, COLUMNS), tl.float32)
     for start in range(0, n_padded, COLUMNS):
         others = start + tl.arange(0, COLUMNS)
         other_codes = tl.load(codes + others)
-        key = _block(keys, others, own_columns, WIDTH)
-        key_rest = _block(key_rests, others, own_columns, WIDTH)
+        key = load_block(keys, others, own_columns, WIDTH)
+        key_rest = load_block(key_rests, others, own_columns, WIDTH)
         # β log₂e (d - 1): the scale is in the queries, the norms are two more columns
         excess = tl.zeros((ROWS, COLUMNS), tl.float32)
         if WIDTH == P:
-            excess = _add_product(query, query_rest, key, key_rest, excess)
+            excess = add_product(query, query_rest, key, key_rest, excess)
         else:
             for first in range(0, WIDTH, P):
-                excess = _add_product(
-                    _block(queries, rows, first + columns, WIDTH),
-                    _block(query_rests, rows, first + columns, WIDTH),
-                    _block(keys, others, first + columns, WIDTH),
-                    _block(key_rests, others, first + columns, WIDTH),
+                excess = add_product(
+                    load_block(queries, rows, first + columns, WIDTH),
+                    load_block(query_rests, rows, first + columns, WIDTH),
+                    load_block(keys, others, first + columns, WIDTH),
+                    load_block(key_rests, others, first + columns, WIDTH),
                     excess,
                 )
         same = row_codes[:, None] == other_codes[None, :]
@@ -107,7 +91,7 @@ def _pass_over_pairs(
             weight *= tl.load(weights + others)[None, :]
         decay = tl.exp2(-tl.abs(excess))
         grown = 1.0 + decay
-        share = _reciprocal(grown)
+        share = reciprocal(grown)
         slope = tl.where(violation > 0, share, decay * share)
         value += tl.abs(weight) * (tl.maximum(violation, 0.0) + tl.log2(grown))
         force = weight * slope
@@ -143,6 +127,9 @@ class FlashPairs:
     ) -> None:
         host = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
         self._similar, self._dissimilar = pair_shares(codes, host)
+        self._by_class = None
+        if weights is None and len(codes) > _FEW_ROWS:
+            self._by_class = ClassBlocks.of(codes, reference)
         n_padded = triton.cdiv(len(codes), 64) * 64
         padded = np.full(n_padded, -2, dtype=np.int32)
         padded[: len(codes)] = codes
@@ -181,13 +168,37 @@ class FlashPairs:
         if sharpness is None:
             raise TypeError(f"Only a smooth hinge is fused, but this is {hinge!r}: use AllPairs.")
         beta = float(sharpness)
-        (n, p), n_padded = latent.shape, self._codes.shape[0]
-        chunk = max(16, triton.next_power_of_2(p + 2))
-        chunk = chunk if chunk <= _WIDEST_BLOCK else _CHUNK
-        width = triton.cdiv(p + 2, chunk) * chunk
+        # weights near 1 suit single precision; the true ones are about 1 / n²
+        unit = max(self._similar, self._dissimilar) or 1.0
+        shares = (self._similar / unit, self._dissimilar / unit)
         stretched = latent @ metric
         norms = torch.sum(stretched * latent, dim=1)
         scale = beta * math.log2(math.e)
+        if self._by_class is not None and self._by_class.fits(latent):
+            values, product, degrees = self._by_class.sum(latent, stretched, norms, scale, shares)
+        else:
+            values, product, degrees = self._sum(latent, stretched, norms, scale, shares)
+        total = torch.sum(values, dtype=torch.float64) * (math.log(2) / beta)
+        # a row with itself is a similar pair at distance 0: no gradient, and a known loss
+        total = total - self._alone * shares[0] * math.log1p(math.exp(-beta)) / beta
+        laplacian = (degrees * latent - product).to(latent.dtype) * unit
+        return PairSum(
+            (total * (unit / 2)).to(latent.dtype), 2 * laplacian @ metric, latent.mT @ laplacian
+        )
+
+    def _sum(
+        self,
+        latent: torch.Tensor,
+        stretched: torch.Tensor,
+        norms: torch.Tensor,
+        scale: float,
+        shares: tuple[float, float],
+    ) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """Losses of the rows in units of log 2 / β, products of the slopes with them, degrees."""
+        (n, p), n_padded = latent.shape, self._codes.shape[0]
+        chunk = block_width(p + 2)
+        chunk = chunk if chunk <= WIDEST_BLOCK else _CHUNK
+        width = triton.cdiv(p + 2, chunk) * chunk
         queries = latent.new_zeros((n_padded, width), dtype=torch.float32)
         keys = torch.zeros_like(queries)
         queries[:n, :p], queries[:n, p] = -2 * scale * stretched, scale
@@ -195,19 +206,16 @@ class FlashPairs:
         keys[:n, :p], keys[:n, p], keys[:n, p + 1] = latent, norms, 1
         queries[n:, p], keys[n:, p] = scale, _FAR
         values, products = torch.empty_like(queries[:, 0]), torch.empty_like(keys)
-        # weights near 1 suit single precision; the true ones are about 1 / n²
-        unit = max(self._similar, self._dissimilar) or 1.0
         kernel: Any = _pass_over_pairs
         kernel[(n_padded // 64, width // chunk)](
-            *_split(queries),
-            *_split(keys),
+            *split(queries),
+            *split(keys),
             self._codes,
             self._weights,
             values,
             products,
             n_padded,
-            self._similar / unit,
-            self._dissimilar / unit,
+            *shares,
             WIDTH=width,
             P=chunk,
             WEIGHTED=self._weights is not None,
@@ -217,20 +225,6 @@ class FlashPairs:
             num_warps=4,
             num_stages=3 if width == chunk else 2,
         )
-        # a row with itself is a similar pair at distance 0: no gradient, and a known loss
-        itself = self._similar / unit * math.log1p(math.exp(-beta)) / beta
         if self._weights is not None:
             values, products = values * self._weights, products * self._weights[:, None]
-        total = torch.sum(values[:n], dtype=torch.float64) * (math.log(2) / beta)
-        total = total - self._alone * itself
-        degrees = products[:n, p + 1 : p + 2]
-        laplacian = (degrees * keys[:n, :p] - products[:n, :p]).to(latent.dtype) * unit
-        return PairSum(
-            (total * (unit / 2)).to(latent.dtype), 2 * laplacian @ metric, latent.mT @ laplacian
-        )
-
-
-def _split(matrix: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-    """What 10 bits of the mantissa hold, and the rest."""
-    held = (matrix.view(torch.int32) & -(1 << 13)).view(torch.float32)
-    return held, matrix - held
+        return values[:n], products[:n, :p], products[:n, p + 1 : p + 2]

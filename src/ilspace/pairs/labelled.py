@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 
-import array_api_compat
 import numpy as np
 
 from ilspace._typing import Array, Hinge, PairLoss, Pairs
-from ilspace.backend import array_namespace, is_foreign, like, to_numpy
+from ilspace.backend import array_namespace, can_fuse, is_foreign, like, to_numpy
 from ilspace.pairs.minibatch import BalancedBatches
 from ilspace.pairs.sampled import SampledPairs, sample_pairs
+from ilspace.pairs.sorted_tiles import SortedPairs
 from ilspace.pairs.statistics import PairStatistics, pair_statistics
-from ilspace.pairs.tiles import AllPairs
+from ilspace.pairs.tiles import MOST_ROWS_KEPT, AllPairs
 
 _LARGE_TILE = 4096
 """Tile size for libraries with a high overhead per call: the distances take 128 MiB."""
@@ -238,20 +237,16 @@ def all_pairs(
     Returns
     -------
     Pairs
-        In tiles; fused into one pass for single precision on an NVIDIA GPU, where Triton is
-        installed and the latent space is not too wide.
+        In tiles, those of many rows on the host on several threads; fused into one pass for
+        single precision on an NVIDIA GPU, where Triton is installed and the latent space is not
+        too wide.
     """
-    fused = _is_single_on_gpu(reference) and n_components <= _WIDEST_FUSED
-    if fused and find_spec("triton") is not None:
+    if n_components <= _WIDEST_FUSED and can_fuse(reference):
         from ilspace.pairs.flash import FlashPairs
 
         return FlashPairs(codes, weights, reference=reference)
     if is_foreign(reference):
         return AllPairs(codes, weights, reference=reference, tile=_LARGE_TILE)
+    if len(codes) > MOST_ROWS_KEPT:
+        return SortedPairs(codes, weights, reference=reference)
     return AllPairs(codes, weights, reference=reference)
-
-
-def _is_single_on_gpu(reference: Array) -> bool:
-    if not array_api_compat.is_torch_array(reference) or not reference.is_cuda:
-        return False
-    return str(reference.dtype) == "torch.float32"

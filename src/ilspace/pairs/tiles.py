@@ -13,7 +13,7 @@ from ilspace._typing import Array, Hinge, PairSum
 from ilspace.backend import array_namespace, like, one_thread
 from ilspace.pairs.statistics import pair_pulls, pair_shares
 
-_MOST_ROWS_KEPT = 1024
+MOST_ROWS_KEPT = 1024
 """Up to so many rows the weights of all tiles are cached, in 8 MiB at most."""
 
 
@@ -193,7 +193,7 @@ class AllPairs:
         bounds = tile_bounds(len(codes), tile)
         self._bounds = [(i, j) for k, i in enumerate(bounds) for j in bounds[k:]]
         # weights are constant: where they are few, compute them once
-        small = len(codes) <= _MOST_ROWS_KEPT
+        small = len(codes) <= MOST_ROWS_KEPT
         self._kept = list(self._tiles()) if small else None
 
     def sum(

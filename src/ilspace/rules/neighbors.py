@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
 from ilspace._typing import Array
-from ilspace.backend import array_namespace, is_foreign, like
+from ilspace.backend import array_namespace, can_fuse, is_foreign, like
 
 _TILE, _LARGE_TILE = 2**22, 2**25
 """Most distances held at once: what a core's cache can follow, and what keeps a GPU busy."""
 
 _WIDEST = 2**16
 """Most labelled rows that a tile compares with."""
+
+_WORTH_FUSING = 2**26
+"""Distances from which a kernel of our own is compiled for a GPU, in a second or two."""
 
 
 def class_distances(queries: Array, rows: Array, codes: np.ndarray, n_classes: int) -> Array:
@@ -35,6 +39,12 @@ def class_distances(queries: Array, rows: Array, codes: np.ndarray, n_classes: i
     array of shape (n, n_classes)
         Infinity for a class that has no row.
     """
+    if queries.shape[0] * len(codes) >= _WORTH_FUSING and can_fuse(queries) and can_fuse(rows):
+        from ilspace.rules.flash import OutOfResources, fits, fused_class_distances
+
+        if fits(queries):
+            with suppress(OutOfResources):  # a GPU with little memory on the chip
+                return fused_class_distances(queries, rows, codes, n_classes)
     xp = array_namespace(queries)
     order = np.argsort(codes, kind="stable")
     ends = np.cumsum(np.bincount(codes, minlength=n_classes))

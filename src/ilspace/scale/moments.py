@@ -103,7 +103,7 @@ def weighted_mean(rows: Array, weights: np.ndarray | None = None) -> Array:
     shares = like(shares, rows)
     mean = shares @ rows
     # once more on the residuals: a large constant column then varies by rounding errors only
-    rests = (shares[each] @ (rows[each, :] - mean) for each in _slices(rows))
+    rests = (shares[each] @ (rows[each, :] - mean) for each in row_slices(rows))
     return mean + reduce(add, rests)
 
 
@@ -168,11 +168,22 @@ def gram_matrix(rows: Array, mean: Array, weights: np.ndarray | None, *, wide: b
         scaled *= root[each, :]  # in place: allocation would cost more than the product
         return scaled.mT @ scaled
 
-    return reduce(add, map(product, _slices(rows)))
+    return reduce(add, map(product, row_slices(rows)))
 
 
-def _slices(rows: Array) -> list[slice]:
-    """Slices of rows, so that no centred copy of all of them is made."""
+def row_slices(rows: Array) -> list[slice]:
+    """Slices of rows, so that no centred copy of all of them is made.
+
+    Parameters
+    ----------
+    rows : array or sparse matrix of shape (n, d)
+        The rows.
+
+    Returns
+    -------
+    list of slice
+        One at least.
+    """
     n, d = rows.shape
     height = max(1, _MOST_ENTRIES // max(1, d))
     return [slice(top, min(top + height, n)) for top in range(0, max(n, 1), height)]

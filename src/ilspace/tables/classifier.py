@@ -471,6 +471,23 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         average = np.tensordot(self.member_weights_, said, axes=1)
         return raised(average, self.agreement_.inverse_temperature)
 
+    def predict_entries(self, entries):
+        """Probabilities of the classes of target rows whose entries are read already.
+
+        Parameters
+        ----------
+        entries : encoding.Entries
+            From `target_encoder_`, or some that were changed since.
+
+        Returns
+        -------
+        ndarray of shape (n, n_classes)
+            As :meth:`predict_proba`.
+        """
+        check_is_fitted(self)
+        views = self._target_views(entries)
+        return self._average(ask_members(self.members_, self.class_prior_, views))
+
     def unadapted_probabilities(self, X):
         """What is said of target rows without adaptation.
 

@@ -45,6 +45,9 @@ _FEWEST_ROWS = 5
 
 _LEADING_ZERO = re.compile(r"0\d+")
 
+_SURPLUS = "\0surplus"
+"""Column that pandas before 3.1 is asked for besides; no name of a file holds a zero byte."""
+
 
 def csv_blocks(
     stream: BinaryIO, name: str, *, string_columns: Sequence[str], n_rows: int | None
@@ -91,14 +94,36 @@ def csv_blocks(
     else:  # a dict of missing values takes pandas seconds; no missing value begins with a mark
         options["converters"] = dict.fromkeys(kept, _MARK.__add__)
         options["na_values"] = [*values.MISSING]
+    is_old = _version(pd) < (3, 1)
+    if is_old:  # it rounds numbers, and drops what is too much in the first line of a block
+        options["float_precision"] = "round_trip"
+        options |= {"names": [*names, _SURPLUS], "header": None, "skiprows": 1}
+        options.setdefault("dtype", {})[_SURPLUS] = str
     if n_rows is None:
-        table = _stripped(pd.read_csv(stream, **options), kept)
+        table = _stripped(_as_many_entries(pd.read_csv(stream, **options), is_old), kept)
         for each in {*doubtful}.difference(string_columns):
             table[each] = _as_written_or_numbers(table[each])
         yield table
         return
     with pd.read_csv(stream, chunksize=n_rows, **options) as blocks:
-        yield from (_stripped(block, kept) for block in blocks)
+        yield from (_stripped(_as_many_entries(block, is_old), kept) for block in blocks)
+
+
+def _version(library: Any) -> tuple[int, ...]:
+    return tuple(int(each) for each in library.__version__.split(".")[:2])
+
+
+def _as_many_entries(table: pd.DataFrame, is_old: bool) -> pd.DataFrame:
+    """The table without the column for what is too much in a line, which must hold nothing."""
+    import pandas as pd
+
+    if not is_old:
+        return table
+    surplus = table[_SURPLUS].fillna("").str.strip()
+    if (surplus != "").any():
+        n, row = table.shape[1] - 1, surplus.index[surplus != ""][0]
+        raise pd.errors.ParserError(f"Expected {n} fields in line {row + 2}, saw more")
+    return table.drop(columns=_SURPLUS)
 
 
 def _stripped(table: pd.DataFrame, names: Iterable[str]) -> pd.DataFrame:

@@ -104,13 +104,27 @@ class Ngrams:
         values = np.zeros((len(texts), self.axes.shape[1]))
         if not self.vocabulary:
             return values
+        for start in range(0, len(texts), _BLOCK):
+            # a sparse product goes row by row, so that a row does not depend on the others
+            values[start : start + _BLOCK] = self.weigh(texts[start : start + _BLOCK]) @ self.axes
+        return values
+
+    def weigh(self, texts: Sequence[str]) -> sparse.csr_matrix:
+        """TF-IDF weights of the n-grams in texts.
+
+        Parameters
+        ----------
+        texts : sequence of str
+            Any; there must be n-grams.
+
+        Returns
+        -------
+        sparse matrix of float32, shape (n, n_grams)
+            Rows of length 1, or zeros.
+        """
         vectorizer = _vectorizer(self.analyzer, self.vocabulary, dtype=np.float32)
         vectorizer.idf_ = self.idf
-        for start in range(0, len(texts), _BLOCK):
-            weights = vectorizer.transform(texts[start : start + _BLOCK])
-            # a sparse product goes row by row, so that a row does not depend on the others
-            values[start : start + _BLOCK] = weights @ self.axes
-        return values
+        return vectorizer.transform(texts)
 
 
 def learn_ngrams(sides: Sequence[pd.Series]) -> tuple[Ngrams, Ngrams] | None:

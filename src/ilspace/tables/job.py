@@ -17,17 +17,12 @@ from ilspace.tables.classifier import JUDGED_ROWS, TableClassifier
 from ilspace.tables.committee import UNADAPTED
 from ilspace.tables.diagnosis import Diagnosis, diagnose
 from ilspace.tables.errors import TableError, as_table_errors
-from ilspace.tables.labels import (
-    LabelledTables,
-    check_label_column,
-    take_source_labels,
-    take_target_labels,
-)
+from ilspace.tables.inputs import PicturePair, read_inputs, refuse_two_standard_inputs
+from ilspace.tables.labels import LabelledTables
 from ilspace.tables.members import METHODS
 from ilspace.tables.partitioned import PartitionedTable, fit_whole
+from ilspace.tables.pictures import PictureOptions
 from ilspace.tables.prediction import new_rows, threads_for_rows, with_given
-from ilspace.tables.reading import STANDARD_INPUT, read_table, sha256_of
-from ilspace.tables.several import ONE_SOURCE, names_of_files, pooled_tables
 from ilspace.tables.training import COMMITTEE, Step
 from ilspace.tables.verdict import Word
 
@@ -80,6 +75,8 @@ class Adaptation:
         All rows of the target, where `target` is a sample of them.
     sample_domain : ndarray of shape (n,) or None
         Number of the source of each row of `source`, from 1; None where there is one.
+    pictures : PicturePair or None
+        Where the pictures of the rows are, if they have some.
     """
 
     model: TableClassifier
@@ -93,6 +90,7 @@ class Adaptation:
     seconds: float
     inputs: dict[str, Any]
     whole: PartitionedTable | None = None
+    pictures: PicturePair | None = None
     sample_domain: np.ndarray | None = None
 
     @property
@@ -110,7 +108,7 @@ def adapt_files(
     source: str | Path | Sequence[str | Path],
     target: str | Path,
     *,
-    label: str,
+    label: str | None = None,
     ids: Sequence[str] = (),
     ignored: Sequence[str] = (),
     text: Sequence[str] = (),
@@ -120,6 +118,7 @@ def adapt_files(
     class_prior: Mapping[str, float] | str = "auto",
     seed: int = 0,
     partitioned: bool = False,
+    pictures: PictureOptions | None = None,
     listener: Listener | None = None,
 ) -> Adaptation:
     """Learn from two files, or from several sources and a target.
@@ -127,13 +126,14 @@ def adapt_files(
     Parameters
     ----------
     source : str or Path, or sequence of them
-        Labelled table, as :func:`~ilspace.tables.read_table` reads it; or one per source, which
-        are named as their files are, and of which the columns are used that all have.
+        Labelled table, as :func:`~ilspace.tables.read_table` reads it, or folder of pictures; or
+        one table per source, which are named as their files are, and of which the columns are used
+        that all have.
     target : str or Path
-        Table to label.
-    label : str
+        Table, or folder of pictures, to label.
+    label : str, optional
         The column of labels. The target may have it too, with missing values: then its labels
-        are used.
+        are used. Folders of pictures need none: a folder in them is a class.
     ids, ignored : sequence of str
         Columns that name rows, and columns to leave out.
     text : sequence of str
@@ -149,6 +149,8 @@ def adapt_files(
     partitioned : bool, default=False
         Whether the target stays in its Parquet files, which Dask reads a partition at a time.
         Columns and trust are then judged by a sample of its rows, and so is the report.
+    pictures : PictureOptions, optional
+        How pictures become columns, and in which column of a table their paths are.
     listener : Listener, optional
         Who is told how it goes.
 
@@ -160,39 +162,29 @@ def adapt_files(
     start = time.perf_counter()
     tell = listener or Listener()
     sources = [source] if isinstance(source, str | Path) else list(source)
-    if not sources:
-        raise TableError("There must be a source to learn from, but there is none: name a file.")
-    if [str(each) for each in (*sources, target)].count(STANDARD_INPUT) > 1:
-        which = "both are" if len(sources) == 1 else "more are"
-        raise TableError(f"One of the tables may be the standard input, but {which}: name a file.")
-    names = ONE_SOURCE if len(sources) == 1 else names_of_files(sources)
-    for given, option in ((ids, "--id"), (ignored, "--ignore"), (text, "--text")):
-        if label in given:
+    refuse_two_standard_inputs(sources, target)
+    for names, option in ((ids, "--id"), (ignored, "--ignore"), (text, "--text")):
+        if label is not None and label in names:
             raise TableError(
                 f"The column of labels must not be left out, nor be a feature, but {label!r} is "
                 f"given to {option} too: name it once."
             )
     tell.on_stage("reading")
-    notes: list[str] = []
-    source_table, y, numbers = _read_sources(sources, names, label, ids, notes)
-    classes, whole = np.unique(y), None
-    if partitioned:
-        whole = PartitionedTable.of(target, label=label)
-        read = whole.sample(seed, string_columns=ids, classes=classes)
-        if len(read) < whole.n_rows:
-            notes.append(
-                f"The target has {whole.n_rows} rows, of which {len(read)} stand for all where "
-                "predictions are judged, and in the report."
-            )
-    else:
-        read = read_table(target, string_columns=ids, label=label)
-    target_table, yt = take_target_labels(read, label, classes=classes)
-    if len(target_table) < 2:
-        raise TableError(
-            f"{target} must have two rows or more, to tell how its columns vary, but has one: add "
-            "rows, or label it with ilspace predict and a model of a larger table."
-        )
-    tables = LabelledTables(source_table, y, target_table, yt, numbers)
+    read = read_inputs(
+        sources,
+        target,
+        label=label,
+        ids=ids,
+        seed=seed,
+        partitioned=partitioned,
+        pictures=pictures,
+        on_stage=tell.on_stage,
+        on_count=tell.on_count,
+    )
+    tables, whole, notes, ids = read.tables, read.whole, list(read.notes), read.ids
+    source_table, _, target_table, yt, numbers = tables
+    if read.pictures is not None and scaling == "auto":
+        scaling = read.pictures.embedder.backbone.scaling
     columns = {
         "scaling": scaling,
         "matching": matching,
@@ -212,7 +204,7 @@ def adapt_files(
         warnings.filterwarnings("ignore", "The number of unique classes is greater", UserWarning)
         tell.on_stage("fitting")
         with as_table_errors():
-            model.fit(*tables, source_names=None if numbers is None else names)
+            model.fit(*tables, source_names=None if numbers is None else tuple(read.sources))
             if whole is not None:
                 fit_whole(model, tables, whole)
         tell.on_stage("judging")
@@ -231,58 +223,20 @@ def adapt_files(
         if not issubclass(each.category, _FOR_DEVELOPERS)
     )
     joined = ", ".join(map(str, sources))
-    inputs: dict[str, Any] = {"source": joined, "target": str(target), "label": label}
+    inputs: dict[str, Any] = {"source": joined, "target": str(target), "label": read.label}
     inputs["seed"] = seed
     inputs |= {"method": method, "scaling": scaling, "columns": matching}
     inputs |= {"id": list(ids), "ignore": list(ignored), "text": list(text)}
     inputs["class_frequencies"] = class_prior if isinstance(class_prior, str) else dict(class_prior)
-    # by which ilspace label finds the tables again; one on workers is not read as a whole
-    inputs["files"] = {} if partitioned else {"target": _recognised(target)}
-    if len(sources) == 1:
-        inputs["files"] = {"source": _recognised(sources[0])} | inputs["files"]
-    else:
-        inputs["sources"] = dict(zip(names, map(_recognised, sources), strict=True))
+    inputs["files"] = read.files
+    if numbers is not None:
+        inputs["sources"] = read.sources
+    if read.pictures is not None:
+        column = None if pictures is None else pictures.column
+        inputs["pictures"] = {"column": column, **read.pictures.embedder.about()}
     seconds = time.perf_counter() - start
-    told = (labelled, diagnosis, tuple(notes), seconds, inputs, whole, numbers)
+    told = (labelled, diagnosis, tuple(notes), seconds, inputs, whole, read.pictures, numbers)
     return Adaptation(model, *tables[:4], *told)
-
-
-def _read_sources(
-    paths: Sequence[str | Path],
-    names: Sequence[str],
-    label: str,
-    ids: Sequence[str],
-    notes: list[str],
-) -> tuple[pd.DataFrame, np.ndarray, np.ndarray | None]:
-    """Rows of all sources, their labels, and the number of the source of each from 1."""
-    read = [read_table(path, string_columns=ids, label=label) for path in paths]
-    if len(read) == 1:
-        return (*take_source_labels(read[0], label, name=str(paths[0]), notes=notes), None)
-    for table, path in zip(read, paths, strict=True):
-        check_label_column(table, label, name=str(path))
-    table, owners, said = pooled_tables(read, names)
-    notes += said
-    # told by a column of their own, until the rows without a label are gone
-    table, y = take_source_labels(
-        table.assign(**{_OWNER: owners}), label, name="The sources", notes=notes
-    )
-    owners = table.pop(_OWNER).to_numpy()
-    sizes = np.bincount(owners, minlength=len(paths))
-    if sizes.min() < 2:
-        raise TableError(
-            "Every source must have two labelled rows or more, but "
-            f"{paths[int(sizes.argmin())]} has {sizes.min()}: add rows, or leave it out."
-        )
-    return table, y, owners + 1
-
-
-_OWNER = "\0source"
-"""A column that no file has."""
-
-
-def _recognised(path: str | Path) -> dict[str, str | None]:
-    """What tells a file again."""
-    return {"path": str(Path(path).absolute()), "sha256": sha256_of(path)}
 
 
 def _judged(tables: LabelledTables, seed: int) -> LabelledTables:

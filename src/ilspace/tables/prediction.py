@@ -15,6 +15,7 @@ from ilspace.backend import one_thread
 from ilspace.tables.binary_files import write_out
 from ilspace.tables.classifier import TableClassifier
 from ilspace.tables.errors import as_table_errors
+from ilspace.tables.pictures import Embedder, find_pictures
 from ilspace.tables.reading import read_chunks
 from ilspace.tables.values import is_number
 
@@ -230,6 +231,7 @@ def label_file(
     path: str | Path,
     *,
     output: IO[str],
+    pictures: Embedder | None = None,
     n_rows: int = 10_000,
     spreadsheet: bool = False,
     on_rows: Callable[[int], object] | None = None,
@@ -241,9 +243,12 @@ def label_file(
     model : TableClassifier
         Fitted.
     path : str or Path
-        A table of the target domain, as :func:`~ilspace.tables.read_chunks` reads it.
+        A table of the target domain, as :func:`~ilspace.tables.read_chunks` reads it, or a folder
+        of pictures.
     output : file
         Text, to which the predictions are written as CSV.
+    pictures : Embedder, optional
+        What describes the pictures of rows, if they are some.
     n_rows : int, default=10000
         Rows to hold at a time.
     spreadsheet : bool, default=False
@@ -261,7 +266,12 @@ def label_file(
     left_out: tuple[str, ...] = ()
     # as written: of categories 1, 2 and x, a block with missing values and no x makes 1.0 and 2.0
     as_written = (*model.plan_.ids, *model.target_encoder_.as_written)
-    for block in read_chunks(path, string_columns=as_written, n_rows=n_rows):
+    blocks = read_chunks(path, string_columns=as_written, n_rows=n_rows)
+    if pictures is not None:
+        column = pictures.options.column
+        files = find_pictures(path, label="", column=column, string_columns=as_written, classes=())
+        blocks = pictures.blocks(files)
+    for block in blocks:
         left_out = tuple(str(each) for each in block.columns if each not in known)
         with as_table_errors(), threads_for_rows(len(block)):
             labelled = model.label_rows(block)

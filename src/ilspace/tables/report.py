@@ -22,8 +22,12 @@ from ilspace.pages import (
     scatter_chart,
 )
 from ilspace.tables.job import Adaptation
+from ilspace.tables.kinds import Text
 from ilspace.tables.prediction import predictions_table
 from ilspace.tables.reading import STANDARD_INPUT
+from ilspace.tables.report_pictures import doubtful_pictures
+from ilspace.tables.report_rows import explained_rows
+from ilspace.tables.terms import leading_terms
 
 MOST_POINTS = 2000
 """Points of each table in a scatter plot."""
@@ -63,7 +67,10 @@ def report_page(adaptation: Adaptation, summary: dict[str, Any]) -> str:
         Section("committee", "Who was asked, and who disagrees", _committee(summary)),
         Section("predictions", "The predictions", _predictions(adaptation, summary)),
         Section("doubtful", "The most doubtful rows", _doubtful(adaptation)),
+        Section("explained", "Why they have their labels", _explained(adaptation)),
     ]
+    if words := _words(adaptation):
+        sections.append(Section("words", "The words that carry most", words))
     if summary["latent_space"] is not None:
         sections += [
             Section(
@@ -188,11 +195,20 @@ def _predictions(adaptation: Adaptation, summary: dict[str, Any]) -> str:
     )
 
 
-def _doubtful(adaptation: Adaptation) -> str:
+def _least_sure(adaptation: Adaptation) -> pd.DataFrame:
+    """What is said of the rows whose label has the smallest probability."""
     labelled = adaptation.labelled
     if "given" in labelled.columns and not labelled["given"].all():
         labelled = labelled[~labelled["given"]]
-    rows = labelled.sort_values("probability", kind="stable").head(MOST_DOUBTFUL)
+    return labelled.sort_values("probability", kind="stable").head(MOST_DOUBTFUL)
+
+
+def _explained(adaptation: Adaptation) -> str:
+    return explained_rows(adaptation, [int(each) for each in _least_sure(adaptation).index])
+
+
+def _doubtful(adaptation: Adaptation) -> str:
+    rows = _least_sure(adaptation)
     shown = predictions_table(adaptation.target.iloc[rows.index], rows, adaptation.model.plan_.ids)
     if "row" in shown.columns and "row" not in adaptation.target.columns:
         shown["row"] = rows.index.to_numpy() + 1
@@ -202,7 +218,24 @@ def _doubtful(adaptation: Adaptation) -> str:
         for row in shown[heads].astype(object).to_numpy().tolist()
     ]
     what = "Target rows whose label has the smallest probability: look at these first."
-    return plain_table(heads, lines, caption=what)
+    pictures = "" if adaptation.pictures is None else doubtful_pictures(adaptation, rows)
+    return plain_table(heads, lines, caption=what) + pictures
+
+
+def _words(adaptation: Adaptation) -> str:
+    """Words of each text column, by class; nothing without such a column."""
+    parts = []
+    for column in adaptation.model.plan_.target:
+        if isinstance(column, Text):
+            found = leading_terms(adaptation.model, adaptation.target, column)
+            rows = [[name, ", ".join(words)] for name, words in found.items() if words]
+            what = (
+                f"Column {column.name}: words, and pairs of them, that carry most for a class, by "
+                "the logistic regressions of the committee and the texts of the target."
+            )
+            if rows:
+                parts.append(plain_table(["class", "words"], rows, caption=what))
+    return "".join(parts)
 
 
 def _frequencies_in_words(summary: dict[str, Any]) -> str:
@@ -350,5 +383,7 @@ def _what_was_done(summary: dict[str, Any]) -> str:
         ["versions", ", ".join(f"{k} {v}" for k, v in summary["versions"].items())],
         ["time", f"{summary['seconds']:.1f} s"],
     ]
+    if "pictures" in inputs:
+        rows.insert(3, ["pictures", f"features of {inputs['pictures']['backbone']}"])
     notes = "".join(f"<li>{escaped(each)}</li>" for each in summary["notes"])
     return plain_table(["what", "how"], rows) + (f"<p>Notes:</p><ul>{notes}</ul>" if notes else "")

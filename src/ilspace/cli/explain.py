@@ -1,0 +1,65 @@
+"""``ilspace explain``: why a row has its label."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from ilspace.cli._pictures import CacheOption
+from ilspace.cli._refusals import refusals
+
+EXAMPLES = """**Examples**
+
+- `ilspace explain out/ --row 17`: the 17th row of the target, without its header
+
+- `ilspace explain out/ --id S017 --json`: the row that an identifier names, for a program
+
+**Exit codes**: as for `ilspace adapt`.
+"""
+
+
+def explain(
+    folder: Annotated[Path, typer.Argument(help="Folder of results of `ilspace adapt`.")],
+    row: Annotated[
+        int | None, typer.Option(min=1, help="Number of a row of the target, from 1.")
+    ] = None,
+    name: Annotated[
+        str | None, typer.Option("--id", help="What an identifier of the row is, instead.")
+    ] = None,
+    columns: Annotated[
+        int, typer.Option(min=1, help="How many columns, and words of a text, to name.")
+    ] = 8,
+    neighbours: Annotated[int, typer.Option(min=1, help="How many labelled rows to name.")] = 3,
+    cache: CacheOption = None,
+    as_json: Annotated[bool, typer.Option("--json", help="Print all of it as JSON.")] = False,
+) -> None:
+    """Say why a row has its label.
+
+    Names the nearest labelled rows, in the latent space; the columns that decide, and the words of
+    texts, by how much lower the probability of the label is if the entry is replaced by the mean of
+    its column; what each member says, and what logistic regression says without adaptation. Reads
+    the tables again, which must be as they were.
+    """
+    with refusals("ilspace explain"):
+        from ilspace.cli.predict import loaded_model
+        from ilspace.tables.errors import as_table_errors
+        from ilspace.tables.explanation import explain_rows, in_words
+        from ilspace.tables.results import found_again, inputs_of, read_again, row_called
+
+        inputs = inputs_of(folder)
+        model = loaded_model(folder)
+        remedy = "explain results of two files"
+        paths = found_again(folder, inputs, remedy=remedy)
+        read = read_again(folder, inputs, paths, cache=cache)
+        position = row_called(read.tables.target, row, name, model.plan_.ids)
+        with as_table_errors():
+            (found,) = explain_rows(model, read.tables, [position], n_neighbours=neighbours)
+        if as_json:
+            typer.echo(json.dumps(found.as_dict(), ensure_ascii=False))
+            return
+        named = read.pictures is None
+        options = {"n_columns": columns, "columns": named}
+        typer.echo("\n".join(in_words(found, read.tables, model.plan_.ids, **options)))

@@ -1,0 +1,58 @@
+"""One command on two folders of digits, and its report in a real browser."""
+
+import shutil
+
+import pytest
+from images.digit_folders import write_digits
+from typer.testing import CliRunner
+
+from ilspace.cli.app import app
+
+webdriver = pytest.importorskip("selenium.webdriver")
+from selenium.webdriver.common.by import By  # noqa: E402
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        not (shutil.which("chromium") and shutil.which("chromedriver")),
+        reason="needs chromium and its driver",
+    ),
+]
+
+
+@pytest.fixture(scope="module")
+def browser(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("pictures")
+    digits = write_digits(folder, mnist=True)
+    arguments = ["adapt", digits.source, digits.target, "-o", str(folder / "out")]
+    result = CliRunner().invoke(app, arguments)
+    assert result.exit_code == 0, result.output
+    options = webdriver.ChromeOptions()
+    options.binary_location = shutil.which("chromium")
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    service = webdriver.ChromeService(executable_path=shutil.which("chromedriver"))
+    driver = webdriver.Chrome(options=options, service=service)
+    driver.get((folder / "out" / "report.html").as_uri())
+    yield driver
+    driver.quit()
+
+
+@pytest.mark.parametrize("width", [1200, 500])
+def test_thumbnails_are_seen_in_pairs(browser, width):
+    browser.set_window_size(width, 900)
+    pairs = browser.find_elements(By.CSS_SELECTOR, "#doubtful .pair")
+    assert len(pairs) == 15
+    for pair in pairs:
+        left, right = pair.find_elements(By.TAG_NAME, "img")
+        for image in (left, right):
+            assert browser.execute_script("return arguments[0].naturalWidth", image) == 8
+            assert image.size == {"width": 96, "height": 96}
+            assert image.get_attribute("alt")
+        assert left.location["x"] < right.location["x"]
+        assert left.location["y"] == right.location["y"]
+        assert right.location["x"] + 96 < width
+    overflow = "return document.documentElement.scrollWidth <= window.innerWidth"
+    assert browser.execute_script(overflow)
+    assert [each for each in browser.get_log("browser") if each["level"] == "SEVERE"] == []
