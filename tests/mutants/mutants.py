@@ -1127,6 +1127,14 @@ MUTANTS = (
         "sample_weight=None",
         ("tests/tables/test_several_tables.py::test_shuffled_labels_hardly_weigh_in_any_member",),
     ),
+    Mutant(
+        "labelled-rows-are-never-too-many",
+        "several sources",
+        "dask/labels.py",
+        "drawn = labelled[sample_of_classes(joined[labelled], n_most, rng)]",
+        "drawn = labelled",
+        ("tests/dask/test_several_sources.py::test_of_many_labelled_rows_a_sample_is_compared",),
+    ),
     # -- queries -----------------------------------------------------------------------------------
     Mutant(
         "doubt-alone",
