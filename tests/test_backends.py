@@ -26,7 +26,7 @@ from ilspace.backend import (
     symmetric_part,
     to_numpy,
 )
-from ilspace.manifolds import SPD, Euclidean, Product, Stiefel
+from ilspace.manifolds import SPD, Euclidean, Oblique, Product, Stiefel
 from ilspace.objective import DomainData, ILSObjective, SmoothHinge
 from ilspace.optimizers import SOLVERS, Problem, solve
 from ilspace.pairs import AllPairs, RowPairs, SampledPairs
@@ -215,13 +215,15 @@ def test_few_principal_axes_of_awkward_spectra(spectrum):
 
 def manifold_and_point(rng):
     manifold = Product(
-        (Stiefel(7, 3), Stiefel(6, 3, "polar"), SPD(3), Euclidean((5,))), (1.0, 0.5, 2.0, 0.1)
+        (Stiefel(7, 3), Stiefel(6, 3, "polar"), SPD(3), Euclidean((5,)), Oblique(3, 5)),
+        (1.0, 0.5, 2.0, 0.1, 0.3),
     )
     point = (
         orthonormal(rng, 7, 3),
         orthonormal(rng, 6, 3),
         positive_definite(rng, 3),
         rng.standard_normal(5),
+        Oblique(3, 5).project(rng.standard_normal((3, 5))),
     )
     return manifold, point
 

@@ -41,6 +41,16 @@ def test_import_has_no_side_effect():
     assert (ended.returncode, ended.stdout, ended.stderr) == (0, "", "")
 
 
+def test_tables_load_no_sets_of_data():
+    script = f"""
+import sys; sys.path[:] = {sys.path!r}
+import ilspace.tables
+assert "sklearn.datasets" not in sys.modules
+"""
+    pytest.importorskip("pandas")
+    assert subprocess.run([sys.executable, "-c", script], check=False).returncode == 0
+
+
 def test_dask_is_imported_in_one_folder():
     root = Path(ilspace.__file__).parent
     importing = {

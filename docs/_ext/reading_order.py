@@ -20,6 +20,7 @@ EXAMPLES = (
     "loss_and_margin",
     "anchors_and_stopping",
     "higher_moments",
+    "dictionary",
     "solvers",
     "method_without_estimator",
 )

@@ -60,11 +60,13 @@ def test_the_report_shows_doubtful_pictures_beside_labelled_ones(first):
     assert len(pairs) == 15
     rows = pd.read_csv(folder / "out" / "predictions.csv", dtype={"picture": str})
     least = rows.sort_values("probability", kind="stable")["picture"].head(15).tolist()
-    assert [re.search(r'alt="target: ([^"]*)"', each)[1] for each in pairs] == least
+    assert [re.findall(r'alt="target: ([^"]*)"', each) for each in pairs] == [
+        [one] for one in least
+    ]
     for each in pairs:
-        near, label = re.search(
+        ((near, label),) = re.findall(
             r'alt="source: (\d)/[^"]*"><figcaption>(\d)</figcaption></figure>$', each
-        ).groups()
+        )
         assert near == label
         assert each.count("data:image/png;base64,") == 2
 
@@ -141,7 +143,8 @@ def test_target_folders_named_as_classes_are_labels(tmp_path):
     (target / "march").mkdir()
     (target / list(digits.truth)[-1]).rename(target / "march" / "late.png")
     read = read_inputs(digits.source, target, label=None)
-    found = dict(zip(read.tables.target["picture"], read.tables.yt, strict=True))
+    assert read.tables.yt is not None
+    found = dict(zip(read.tables.target["picture"].tolist(), read.tables.yt.tolist(), strict=True))
     assert {name.split("/")[-1]: each for name, each in found.items() if each} == dict(
         list(digits.truth.items())[:12]
     )

@@ -82,7 +82,9 @@ def test_there_is_a_dimension_for_it_and_it_is_bounded_by_the_rank():
 
 def naive_mean(points, weights):
     """Polar factor by the square root of a matrix."""
-    total = sum(weight * point for weight, point in zip(weights, points, strict=True))
+    total = np.zeros_like(points[0])
+    for weight, point in zip(weights, points, strict=True):
+        total = total + weight * point
     return total @ linalg.inv(linalg.sqrtm(total.T @ total))
 
 

@@ -161,7 +161,7 @@ def test_pixels_are_those_of_the_reduced_picture(tmp_path):
 # -- models ---------------------------------------------------------------------------------------
 
 
-def tiny_model(path, *, side=6, output="mean", batch="n"):
+def tiny_model(path, *, side: int | str = 6, output="mean", batch="n"):
     """Write a model whose features are the mean of each colour, or the picture itself."""
     onnx = pytest.importorskip("onnx")
     pytest.importorskip("onnxruntime")

@@ -8,7 +8,7 @@ from laws import checks
 from problems import orthonormal, positive_definite
 from scipy import linalg
 
-from ilspace.manifolds import SPD, Euclidean, Product, Stiefel
+from ilspace.manifolds import SPD, Euclidean, Oblique, Product, Stiefel
 
 # name -> function of (rng, size, condition) that makes a manifold and one of its points
 
@@ -29,6 +29,12 @@ def _euclidean(rng, size, condition):
     return Euclidean((size, 3)), condition * rng.standard_normal((size, 3))
 
 
+def _oblique(rng, size, condition):
+    k = size + int(rng.integers(0, 5))  # more columns than rows, too
+    manifold = Oblique(size, k)
+    return manifold, manifold.project(rng.standard_normal((size, k)))
+
+
 def _product(step_weights):
     def make(rng, size, condition):
         rows = [_stiefel("qr"), _stiefel("polar"), _spd, _euclidean]
@@ -43,6 +49,7 @@ MANIFOLDS = {
     "stiefel-polar": _stiefel("polar"),
     "spd": _spd,
     "euclidean": _euclidean,
+    "oblique": _oblique,
     "product": _product(None),
     "product-step_weights": _product((1.0, 0.2, 3.0, 0.01)),
 }
@@ -72,11 +79,11 @@ def test_check_manifold_runs_every_law_also_on_the_smallest_sizes():
     checks.check_manifold(Stiefel(3, 3), orthonormal(rng, 3, 3), rng)
 
 
-@pytest.mark.parametrize("name", ["stiefel-polar", "euclidean"])
+@pytest.mark.parametrize("name", ["stiefel-polar", "euclidean", "oblique"])
 @few
 @given(**draws)
 def test_retraction_of_second_order(name, seed, size, condition):
-    # Absil, Mahony, Sepulchre 2008, proposition 5.5.5, example 4.1.3 (the polar one)
+    # Absil, Mahony, Sepulchre 2008, proposition 5.5.5, examples 4.1.3 (the polar one) and 4.1.1
     rng = np.random.default_rng(seed)
     manifold, x = MANIFOLDS[name](rng, size, condition)
     checks.check_second_order(manifold, x, rng)
@@ -146,6 +153,19 @@ def test_stiefel_projection_is_the_nearest_point(seed, size, condition):
         u = manifold.to_tangent(nearest, rng.standard_normal(x.shape))
         for rival in (manifold.retract(nearest, radius * u), orthonormal(rng, *x.shape)):
             assert best <= np.linalg.norm(ambient - rival) * (1 + 1e-12)
+
+
+@few
+@given(**draws)
+def test_oblique_projection_is_the_nearest_point(seed, size, condition):
+    rng = np.random.default_rng(seed)
+    manifold, x = _oblique(rng, size, condition)
+    ambient = condition * rng.standard_normal(x.shape)
+    nearest = manifold.project(ambient)
+    np.testing.assert_allclose(np.sum(nearest**2, axis=0), 1)
+    best = np.linalg.norm(ambient - nearest, axis=0)
+    for rival in (x, manifold.retract(nearest, manifold.to_tangent(nearest, x)), -nearest):
+        assert np.all(best <= np.linalg.norm(ambient - rival, axis=0) * (1 + 1e-12))
 
 
 def test_spd_projection_moves_only_what_is_too_small():

@@ -25,8 +25,11 @@ KINDS = (
     "class shares",
     "several sources",
     "higher moments",
+    "dictionaries",
     "queries",
     "labels and their page",
+    "explanations",
+    "features of pictures",
 )
 
 
@@ -186,6 +189,17 @@ MUTANTS = (
         golden("different-widths"),
     ),
     # -- scales ------------------------------------------------------------------------------------
+    Mutant(
+        "coordinates-cut-off-unseen",
+        "scales",
+        "ils/problem.py",
+        "missing = sizes[0] ** 2 / max(*sizes, 1e-300)",
+        "missing = 0.0",
+        (
+            "tests/ils/test_within_reach.py::test_all_columns_where_the_reach_does_not_suffice",
+            "tests/ils/test_within_reach.py::test_a_start_is_within_reach",
+        ),
+    ),
     Mutant(
         "margin-scale-without-square-root",
         "scales",
@@ -906,8 +920,8 @@ MUTANTS = (
         "rows-keep-their-length",
         "self-training",
         "ils/rounds.py",
-        "[unit_rows(to_latent(X, space.means, space.maps, position)) for space in spaces]",
-        "[to_latent(X, space.means, space.maps, position) for space in spaces]",
+        "[unit_rows(space.transform(X, position)) for space in spaces]",
+        "[space.transform(X, position) for space in spaces]",
         (
             "tests/ils/test_rounds.py::test_the_rule_sees_the_plain_space_and_from_round_one_on_both",
         ),
@@ -1135,6 +1149,51 @@ MUTANTS = (
         "drawn = labelled",
         ("tests/dask/test_several_sources.py::test_of_many_labelled_rows_a_sample_is_compared",),
     ),
+    Mutant(
+        "random-labels-keep-their-weight",
+        "several sources",
+        "ils/sources.py",
+        "weights = np.where(_are_random(evidence.reliability), _NOTHING * weights, weights)",
+        "weights = weights * 1.0",
+        (
+            "tests/ils/test_sources.py::test_labels_that_a_source_does_not_predict_itself_have_no_weight",
+        ),
+    ),
+    # -- dictionaries ------------------------------------------------------------------------------
+    Mutant(
+        "threshold-without-the-step",
+        "dictionaries",
+        "objective/dictionary.py",
+        "xp.abs(moved) - step * penalty",
+        "xp.abs(moved) - penalty",
+        ("tests/objective/test_dictionary.py::test_codes_are_optimal",),
+    ),
+    Mutant(
+        "gradient-of-the-atoms-halved",
+        "dictionaries",
+        "objective/dictionary.py",
+        "(rest.mT @ codes) * (-1 / n)",
+        "(rest.mT @ codes) * (-0.5 / n)",
+        ("tests/objective/test_dictionary.py::test_gradient_is_of_second_order",),
+    ),
+    Mutant(
+        "atoms-leave-the-sphere",
+        "dictionaries",
+        "manifolds/oblique.py",
+        "return self.project(x + u)",
+        "return x + u",
+        ("tests/ils/test_dictionary.py::test_atoms_that_made_the_rows_are_found",),
+    ),
+    Mutant(
+        "lengths-not-given-back",
+        "dictionaries",
+        "ils/dictionary.py",
+        "(codes @ self._atoms(rows).mT) * lengths",
+        "codes @ self._atoms(rows).mT",
+        (
+            "tests/ils/test_dictionary.py::test_rows_become_combinations_of_atoms_with_their_lengths_given_back",
+        ),
+    ),
     # -- queries -----------------------------------------------------------------------------------
     Mutant(
         "doubt-alone",
@@ -1206,5 +1265,39 @@ MUTANTS = (
         (
             "tests/labelling/test_server.py::test_pictures_lie_in_the_folder_of_the_table_and_are_pictures",
         ),
+    ),
+    # -- explanations ------------------------------------------------------------------------------
+    Mutant(
+        "entry-becomes-zero-not-missing",
+        "explanations",
+        "tables/explanation.py",
+        "values[i, block] = np.nan",
+        "values[i, block] = 0.0",
+        ("tests/tables/test_explanation.py",),
+    ),
+    Mutant(
+        "row-is-its-own-neighbour",
+        "explanations",
+        "tables/neighbours.py",
+        'if (domains[i], positions[i]) != ("target", row)',
+        "if True",
+        ("tests/tables/test_explanation.py::test_neighbours_are_the_nearest_of_all",),
+    ),
+    # -- features of pictures ----------------------------------------------------------------------
+    Mutant(
+        "variance-without-epsilon",
+        "features of pictures",
+        "images/lite0.py",
+        "_EPSILON = 1e-3",
+        "_EPSILON = 1e-5",
+        ("tests/images/test_lite0.py",),
+    ),
+    Mutant(
+        "features-of-any-picture",
+        "features of pictures",
+        "images/embedding.py",
+        'digest = hashlib.sha256(content).digest() if store is not None else b""',
+        'digest = str(file).encode() if store is not None else b""',
+        ("tests/images/test_embedding.py",),
     ),
 )

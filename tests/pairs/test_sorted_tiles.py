@@ -107,3 +107,15 @@ def test_slacks_are_refused():
     codes, rows, metric = case(20, 3, 4)
     with pytest.raises(ValueError, match="no slacks"):
         SortedPairs(codes, reference=rows).sum(SmoothHinge(1.0), rows, metric, slack=rows[:, 0])
+
+
+@pytest.mark.parametrize("beta", [0.7, 7.9, 200.0])
+def test_distances_that_rounding_makes_negative(beta):
+    hinge = SmoothHinge(beta)
+    excess = np.random.default_rng(0).normal(size=(70, 30)) - 3
+    excess[0, 0], excess[1, 1] = -1e4, 1e4
+    for pull in (0.3, -0.3):
+        wanted, slopes = hinge.weighted_sum(excess, np.full(excess.shape, pull))
+        value, found = hinge.uniform_sum(excess.copy(), pull, np.empty_like(excess))
+        assert value == pytest.approx(wanted, rel=1e-12)
+        np.testing.assert_allclose(abs(pull) * found, slopes, atol=1e-15)

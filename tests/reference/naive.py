@@ -186,3 +186,13 @@ def cumulant_loss(domains, weights, projections, directions, *, scales, shares):
             )
             value += share / n * ((third - other[0]) ** 2 / 12 + (fourth - other[1]) ** 2 / 48)
     return value
+
+
+def dictionary_loss(rows, atoms, codes, penalty):
+    """How well given codes represent rows, and their size; not in the paper."""
+    total = 0.0
+    for x, c in zip(rows, codes, strict=True):
+        for a in range(len(x)):
+            total += 0.5 * (x[a] - sum(atoms[a, j] * c[j] for j in range(len(c)))) ** 2
+        total += penalty * sum(abs(each) for each in c)
+    return total / len(rows)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from problems import ils_case, orthonormal, positive_definite
 
-from ilspace.manifolds import SPD, Stiefel
+from ilspace.manifolds import SPD, Oblique, Stiefel
 from ilspace.optimizers import Problem, Status, solve
 
 pymanopt = pytest.importorskip("pymanopt", "2.2")
@@ -40,6 +40,18 @@ def test_stiefel_gradient_metric_and_transport(stiefel):
     assert ours.inner(x, u, v) == pytest.approx(theirs.inner_product(x, u, v), rel=1e-13)
     y = ours.retract(x, u)
     np.testing.assert_allclose(ours.transport(x, y, v), theirs.transport(x, y, v), atol=1e-14)
+    assert ours.dimension == theirs.dim
+
+
+def test_oblique():
+    rng = np.random.default_rng(2)
+    theirs, ours = manifolds.Oblique(4, 7), Oblique(4, 7)
+    x, g = ours.project(rng.standard_normal((4, 7))), rng.standard_normal((4, 7))
+    u = ours.riemannian_gradient(x, g)
+    np.testing.assert_allclose(u, theirs.euclidean_to_riemannian_gradient(x, g), atol=1e-14)
+    y = ours.retract(x, u)
+    np.testing.assert_allclose(y, theirs.retraction(x, u), atol=1e-14)
+    np.testing.assert_allclose(ours.transport(x, y, u), theirs.transport(x, y, u), atol=1e-14)
     assert ours.dimension == theirs.dim
 
 

@@ -24,7 +24,7 @@ def test_same_as_differences_in_double_precision(n, m, p, n_classes, offset):
     rows, queries = (offset + rng.normal(size=(size, p)) for size in (m, n))
     queries[0] = rows[0]
     given = [torch.asarray(each, dtype=torch.float32, device="cuda") for each in (queries, rows)]
-    found = fused_class_distances(*given, codes, n_classes).cpu().double().numpy()
+    found = fused_class_distances(given[0], given[1], codes, n_classes).cpu().double().numpy()
     exact = [each.cpu().double().numpy() for each in given]
     wanted = np.full((n, n_classes), np.inf)
     for code in np.unique(codes):

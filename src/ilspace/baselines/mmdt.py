@@ -138,11 +138,19 @@ class MMDT(ScoringBaseline):
         self.source_mean_, self.target_mean_ = means[0], means[-1]
         self.source_projection_, self.target_projection_ = axes[0], axes[-1]
         n_classes = len(self.classes_)
-        self._alternate(
-            with_one((source.labelled_rows - means[0]) @ axes[0]),
-            with_one((target.labelled_rows - means[-1]) @ axes[-1]),
-            [one_against_rest(each.labelled_codes, n_classes) for each in (source, target)],
-        )
+        try:
+            with np.errstate(over="raise"):
+                self._alternate(
+                    with_one((source.labelled_rows - means[0]) @ axes[0]),
+                    with_one((target.labelled_rows - means[-1]) @ axes[-1]),
+                    [one_against_rest(each.labelled_codes, n_classes) for each in (source, target)],
+                )
+        except FloatingPointError:
+            raise ValueError(
+                "MMDT multiplies the rows of both domains with each other, so they must be of a "
+                "similar scale, but their products overflow: scale the columns, for instance with "
+                "sklearn.preprocessing.StandardScaler."
+            ) from None
         self._scorers = (
             _scorer(means[-1], axes[-1], self.hyperplanes_ @ self.transformation_),
             _scorer(means[0], axes[0], self.hyperplanes_),

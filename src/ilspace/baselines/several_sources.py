@@ -13,7 +13,7 @@ from ilspace.backend import on_host
 from ilspace.baselines._base import Baseline, by_domain, dense_domain
 from ilspace.domains import Domain, Domains, check_class_prior
 from ilspace.estimators import ILSClassifier
-from ilspace.ils import source_evidence, weights_of_agreement, weights_of_trust
+from ilspace.ils import source_evidence, weights_of_evidence, weights_of_trust
 
 
 class _OfSeveralSources(Baseline):
@@ -191,7 +191,7 @@ class SourceVote(_OfSeveralSources):
             self.source_weights_ = (
                 weights_of_trust(evidence)
                 if domains.target is None
-                else weights_of_agreement(evidence.agreement)
+                else weights_of_evidence(evidence)
             )
         several = [len(np.unique(each.codes)) > 1 for each in domains.sources]
         if not any(several):

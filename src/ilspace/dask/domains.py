@@ -321,13 +321,15 @@ class DaskDomain(DomainSize):
 class DaskDomains(Domains):
     """Checked input whose rows are on the workers."""
 
-    def labelled_rows(self, spaces: Any) -> Any:
+    def labelled_rows(self, spaces: Any, *, single: bool = False) -> Any:
         """The labelled rows of all domains, in coordinates, on the workers.
 
         Parameters
         ----------
         spaces : sequence of RowSpace
             One per domain.
+        single : bool, default=False
+            Ignored: each worker holds a part of them.
 
         Returns
         -------
@@ -374,7 +376,8 @@ class DaskDomains(Domains):
             mean, there = (delayed(each, traverse=False) for each in (mean, mapping))
             found = compute(*(send(each, mean, mapping=there) for each in domain.partitions))
             nothing = np.empty((0, mapping.shape[1]), mapping.dtype), np.empty(0, np.int64)
-            gathered.append(tuple(map(np.concatenate, zip(nothing, *found, strict=True))))
+            rows, codes = map(np.concatenate, zip(nothing, *found, strict=True))
+            gathered.append((ils.combined(rows), codes))
         return tuple(gathered)
 
 

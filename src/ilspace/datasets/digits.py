@@ -1,7 +1,6 @@
 """Handwritten digits of two origins, both of which arrive with a Python package."""
 
 import numpy as np
-from sklearn.datasets import load_digits
 
 from ilspace.datasets.domain import Domain
 
@@ -42,6 +41,9 @@ def load_digit_pair(pool: bool = True) -> tuple[Domain, Domain]:
             'pip install "ilspace[demo]"'
         ) from error
     pixels, labels = mnist_data()
+    # a quarter of a second, which tables and models need not spend
+    from sklearn.datasets import load_digits
+
     X, y = map(np.asarray, load_digits(return_X_y=True))
     how = "pooled to 8x8" if pool else "28x28"
     return (

@@ -19,7 +19,7 @@ from ilspace.domains.class_prior import (
 )
 from ilspace.pairs import LabelledRows
 from ilspace.rules.class_prior import sample_of_classes
-from ilspace.scale import HeldRows, RowSpace, row_space
+from ilspace.scale import HeldRows, RowSpace, is_single, row_space
 
 SPACE_POWER = 0.25
 """Power of the weights of sources in learning the space, which needs the rows of all: with 1 it is
@@ -295,27 +295,35 @@ class Domain(DomainSize):
         reduce = reduce and not (on_target_axes and is_tall)
         leading = on_target_axes and self.n_labelled == 0
         given = {"n_axes": n_axes, "reduce": reduce, "leading": leading}
-        if n >= d or not reduce or leading:
+        if n >= d:  # single precision is converted a slice at a time
+            rows = self.X if is_single(self.X) else self.working_rows
+            return row_space(rows, self.weights, **given)
+        if not reduce or leading:
             return row_space(self.working_rows, self.weights, **given)
         # all axes, however many are asked for, and costly: kept for copies with other labels
         if not self._whole:
             self._whole.append(row_space(self.working_rows, self.weights, **given))
         return self._whole[0]
 
-    def coordinates(self, space: RowSpace) -> Array:
+    def coordinates(self, space: RowSpace, *, single: bool = False) -> Array:
         """Coordinates of the labelled rows.
 
         Parameters
         ----------
         space : RowSpace
             Of this domain.
+        single : bool, default=False
+            Whether those of rows in single precision stay there, in half the memory.
 
         Returns
         -------
         array of shape (n_labelled, k)
             An owned copy.
         """
-        return space.coordinates(_working(self.labelled_rows))
+        rows = self.labelled_rows
+        if is_single(rows):
+            return space.coordinates(rows, rows.dtype if single else None)
+        return space.coordinates(_working(rows))
 
     def class_means(self, codes: np.ndarray, space: RowSpace) -> Array:
         """Weighted means of the labelled rows of some classes.
@@ -542,13 +550,15 @@ class Domains:
         last = "unseen" if self.is_unseen else "target"
         return sources if self.target is None else (*sources, last)
 
-    def labelled_rows(self, spaces: Sequence[RowSpace]) -> LabelledRows:
+    def labelled_rows(self, spaces: Sequence[RowSpace], *, single: bool = False) -> LabelledRows:
         """The labelled rows of all domains, in coordinates.
 
         Parameters
         ----------
         spaces : sequence of RowSpace
             One per domain.
+        single : bool, default=False
+            Whether those of rows in single precision stay there.
 
         Returns
         -------
@@ -560,7 +570,8 @@ class Domains:
             weights = np.concatenate([domain.labelled_weights for domain in self.all])
         return LabelledRows(
             tuple(
-                domain.coordinates(space) for domain, space in zip(self.all, spaces, strict=True)
+                domain.coordinates(space, single=single)
+                for domain, space in zip(self.all, spaces, strict=True)
             ),
             np.concatenate([domain.labelled_codes for domain in self.all]),
             weights,

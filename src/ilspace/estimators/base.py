@@ -49,7 +49,7 @@ class DomainAdapter(BaseEstimator):
     _revision: ClassVar[int] = 1
     """Raised when the same parameters give other results; a subclass may have one of its own."""
 
-    _came_later: ClassVar[frozenset[str]] = frozenset({"class_prior", "unseen_mean"})
+    _came_later: ClassVar[frozenset[str]] = frozenset({"class_prior", "n_atoms", "unseen_mean"})
     """Parameters that came when results were stored already: the default, which changes nothing, is
     left out of a description of the method, so that these stay current."""
 

@@ -74,6 +74,9 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         for several sources without a target, or the rank of the rows if that is smaller. In
         self-training, and for domains of the same columns, more where the target has more axes that
         parallel analysis tells from noise: 100 at most.
+    n_atoms : int, default=None
+        Number of atoms of a dictionary of the latent space, by which :class:`ILSTransformer`
+        removes noise from latent rows; None for no dictionary.
     classifier : {"auto", "nearest", "linear", "ridge"} or classifier, default="auto"
         The rule. ``"ridge"``: the one described above; ``"nearest"``: the class of the nearest
         labelled row in the latent space, as in the paper; ``"linear"``: logistic regression
@@ -196,6 +199,7 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         self,
         n_components=None,
         *,
+        n_atoms: int | None = None,
         classifier: Any = "auto",
         self_training: int | str = "auto",
         class_prior: Any = None,
@@ -212,6 +216,7 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
     ):
         super().__init__(
             n_components,
+            n_atoms=n_atoms,
             class_prior=class_prior,
             unseen_mean=unseen_mean,
             objective=objective,

@@ -213,6 +213,8 @@ def training_record(model: Any) -> dict[str, Any]:
     for learned in zip(model._class_counts, ils.means, ils.maps, strict=True):
         for each in learned:
             digest.update(np.ascontiguousarray(to_numpy(each)).tobytes())
+    if ils.dictionary is not None:
+        digest.update(np.ascontiguousarray(to_numpy(ils.dictionary.atoms)).tobytes())
     return {
         "rows": list(model._n_rows),
         "columns": [mean.shape[0] for mean in ils.means],

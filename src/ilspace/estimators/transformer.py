@@ -27,7 +27,7 @@ from ilspace.estimators.persistence import loadable, save_estimator, training_re
 from ilspace.estimators.source_weights import weigh_sources
 from ilspace.estimators.unseen import batch_centred, blocks_centred
 from ilspace.ils import INITS, ILSMap, ObjectiveSettings, OnlineState, fit_ils, update_ils
-from ilspace.ils.map import MAP
+from ilspace.ils.map import MAP, to_latent
 from ilspace.optimizers import SOLVERS, STOCHASTIC_SOLVERS, Solution, Status
 from ilspace.rules.class_prior import ESTIMATE, ClassPriorEstimate
 from ilspace.storage import ModelFileError
@@ -82,6 +82,10 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         Dimension p of the latent space. By default 30 for domains of the same columns and 20
         for others, or the rank of the rows if that is smaller. On Office+Caltech10, which has ten
         classes, 20 to 50 are alike; 10 are too few, and 100 too many where target labels exist.
+    n_atoms : int, default=None
+        Number of atoms of a dictionary that all domains share. Latent rows then become sparse
+        combinations of atoms, which removes some of their noise; None for no dictionary. On
+        Office+Caltech10 100 atoms are good.
     class_prior : {"source", "auto"}, array-like of shape (n_classes,) or mapping, default=None
         Shares of the classes in the target. None: nothing is said of them; they should be about
         those of the source. ``"source"``: they are. ``"auto"``: they are estimated by
@@ -173,6 +177,10 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
 
     Notes
     -----
+    `n_atoms` works with arrays of any library, Dask collections, of which a sample is read once
+    more, several sources, all solvers, `sample_weight`, `class_prior` and :meth:`save`; not with
+    :meth:`partial_fit`. Atoms are learned from 2,000 rows at most, whose weights do not count.
+
     Several sources work with arrays of any library, Dask collections, all solvers, `sample_weight`,
     `class_prior` and :meth:`save`; not with :meth:`partial_fit`. Where the columns of one source
     are not those of the target, labels must relate all of them to it. Several sources without a
@@ -202,6 +210,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
 
     _parameter_constraints = {
         "n_components": [Interval(Integral, 1, None, closed="left"), None],
+        "n_atoms": [Interval(Integral, 1, None, closed="left"), None],
         "class_prior": [StrOptions({"source", "auto"}), "array-like", Mapping, None],
         "unseen_mean": [StrOptions({"batch"}), None],
         "objective": [ObjectiveSettings, None],
@@ -227,7 +236,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         "feature_names_in_": Optional(ArrayOf(("d0",), kinds="O", check=_ARE_STRINGS)),
         "target_feature_names_in_": Optional(ArrayOf(("t",), kinds="O", check=_ARE_STRINGS)),
         "_shares_features": Value(bool),
-        "_has_target": Value(bool),
+        "_has_target": Optional(Value(bool), came_later=True),
         "source_names_": Each(Value(str), "sources", check=NOT_EMPTY),
         "source_weights_": ArrayOf(("sources",), check=POSITIVE),
         "_source_numbers": Each(Value(float, check=POSITIVE), "sources"),
@@ -262,6 +271,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         self,
         n_components=None,
         *,
+        n_atoms: int | None = None,
         class_prior: Any = None,
         unseen_mean: str | None = None,
         objective=None,
@@ -275,6 +285,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         callback=None,
     ):
         self.n_components = n_components
+        self.n_atoms = n_atoms
         self.class_prior = class_prior
         self.unseen_mean = unseen_mean
         self.objective = objective
@@ -500,8 +511,8 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
 
     def _method(self) -> dict[str, Any]:
         """What :func:`~ilspace.ils.fit_ils` is told of the parameters."""
-        names = ("n_components", "objective", "init", "solver", "batch_size", "max_iter", "tol")
-        chosen = {name: getattr(self, name) for name in (*names, "verbose", "callback")}
+        names = ("n_components", "n_atoms", "objective", "init", "solver", "batch_size", "max_iter")
+        chosen = {name: getattr(self, name) for name in (*names, "tol", "verbose", "callback")}
         return chosen | {"name": type(self).__name__}
 
     def _check_supported_in_pieces(self) -> None:
@@ -590,6 +601,37 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
 
     def _latent(self, X, position: Position) -> Array:
         return self.map_.transform(X, position)
+
+    def sparse_codes(
+        self, X, domain: str | float = "target", *, sample_domain=None, allow_source=False
+    ):
+        """Sparse codes of rows in the dictionary of the latent space.
+
+        Parameters
+        ----------
+        X : array-like or sparse matrix of shape (n, n_features)
+            Rows of one domain, seen at fit or not.
+        domain : {"target", "source"}, str or number, default="target"
+            Which one; of several sources ``"source"`` is the first, others have names and numbers.
+        sample_domain : array-like of shape (n,), optional
+            Positive for source rows, negative for target rows.
+        allow_source : bool, default=False
+            Accepted for pipelines that pass it; source rows are always allowed.
+
+        Returns
+        -------
+        array of shape (n, n_atoms)
+            The codes, most of them 0. Of a Dask collection a Dask array, block by block, of which
+            nothing is computed yet.
+        """
+        check_is_fitted(self)
+        if self.map_.dictionary is None:
+            raise ValueError(
+                "Sparse codes need a dictionary, but the model was fitted with n_atoms=None: give "
+                "n_atoms, and fit."
+            )
+        width = self.map_.dictionary.atoms.shape[1]
+        return self._on_rows(_codes_of, X, domain, sample_domain, width=width)
 
     def fit_transform(self, X, y=None, Xt=None, yt=None, *, sample_domain=None, **fit_parameters):
         """Fit, then send the rows of X to the latent space, each through its own projection.
@@ -693,6 +735,8 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         self._source_widths = tuple(map(len, self.map_.means[: len(self.source_names_)]))
         if len(self.map_.means) not in {len(self.source_names_), len(self.source_names_) + 1}:
             raise ModelFileError("it names more or fewer sources than it maps")
+        if self._has_target is None:  # of a file that was written before there were unseen domains
+            self._has_target = len(self.map_.means) > len(self.source_names_)
         if sorted(set(self._source_numbers)) != list(self._source_numbers):
             raise ModelFileError("the numbers of its sources should ascend")
         self.n_features_in_ = len(self.source_mean_)
@@ -716,6 +760,11 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         for name in ("feature_names_in_", "target_feature_names_in_"):
             if getattr(self, name) is None:
                 delattr(self, name)
+
+
+def _codes_of(model: ILSTransformer, X, position: Position) -> Array:
+    ils: Any = model.map_
+    return ils.dictionary.codes(to_latent(X, ils.means, ils.maps, position))
 
 
 def _warn_unless_successful(solution: Solution, name: str) -> None:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from ilspace.backend import as_generator, one_thread
 from ilspace.domains import Domains
+from ilspace.ils.dictionary import learn_dictionary
 from ilspace.ils.map import ILSMap
 from ilspace.ils.problem import EVALUATION_ROWS, ILSProblem, make_problem
 from ilspace.ils.settings import ObjectiveSettings
@@ -20,11 +22,16 @@ EXACT_ROWS = 20_000
 """Up to so many labelled rows the result of a stochastic solver is evaluated on all pairs, in some
 seconds at most."""
 
+_FIRST_LOOK = 5
+"""Iterations after which to see whether some of the coordinates suffice: the first few reach as
+many powers of the covariance."""
+
 
 def fit_ils(
     domains: Domains,
     *,
     n_components: int | None = None,
+    n_atoms: int | None = None,
     objective: ObjectiveSettings | None = None,
     init: Any = "auto",
     solver: str = "conjugate-gradient",
@@ -46,6 +53,8 @@ def fit_ils(
         From :func:`~ilspace.domains.check_domains`.
     n_components : int, optional
         Dimension of the latent space.
+    n_atoms : int, optional
+        Number of atoms of a dictionary of the latent space.
     objective : ObjectiveSettings, optional
         What is minimised.
     init : str or array(s), default="auto"
@@ -85,6 +94,7 @@ def fit_ils(
     >>> ils.transform(2 * X + 3).shape, ils.solution.status.name
     ((40, 2), 'SETTLED')
     """
+    rng = as_generator(random_state)
     domains = domains.with_unseen()
     with threads_for(domains.all):
         problem, solution = solve_ils(
@@ -96,7 +106,7 @@ def fit_ils(
             batch_size=batch_size,
             max_iter=max_iter,
             tol=tol,
-            rng=as_generator(random_state),
+            rng=rng,
             verbose=verbose,
             callback=callback,
             name=name,
@@ -106,8 +116,10 @@ def fit_ils(
         report_end(solution, verbose, name)
         ils = ILSMap.from_solution(problem, solution, domains.dtype)
         if domains.is_unseen and (objective or ObjectiveSettings()).orthonormal:
-            return ils.with_mean_projection(domains.shares_of_sources)
-        return ils
+            ils = ils.with_mean_projection(domains.shares_of_sources)
+        if n_atoms is None:
+            return ils
+        return replace(ils, dictionary=learn_dictionary(ils, domains, n_atoms, rng))
 
 
 def solve_ils(
@@ -150,36 +162,63 @@ def solve_ils(
     """
     stochastic = solver in STOCHASTIC_SOLVERS
     settings = (objective or ObjectiveSettings()).checked(stochastic=stochastic)
-    problem = make_problem(
-        domains,
-        settings,
-        n_components=n_components,
-        init=init,
-        batch_size=batch_size if stochastic else None,
-        rng=rng,
-    )
-    start = problem.start
-    if carry is not None:
-        start = carry(problem.problem.manifold, problem.bases)
-
-    def lifted_callback(count: int, now: Iterate) -> object:
-        return callback and callback(count, now._replace(point=problem.lift(now.point)))
-
-    solution = solve(
-        problem.problem,
-        start,
-        solver=solver,
-        tol=tol,
-        patience=settings.patience,
-        max_iter=max_iter,
-        on_step=reporter(verbose, callback and lifted_callback, name),
-    )
+    # a second problem would draw other pairs, and an initial point may lie anywhere
+    narrow = not stochastic and settings.pairs != "sampled" and carry is None
+    for cut in (True, False) if narrow else (False,):
+        problem = make_problem(
+            domains,
+            settings,
+            n_components=n_components,
+            init=init,
+            batch_size=batch_size if stochastic else None,
+            narrow=cut,
+            rng=rng,
+        )
+        start = problem.start
+        if carry is not None:
+            start = carry(problem.problem.manifold, problem.bases)
+        solution = _solved(problem, start, settings, solver, tol, max_iter, verbose, callback, name)
+        if problem.is_within_reach(solution.point):
+            break
     if not np.isfinite(solution.history[0].value):
         raise ValueError(
             "The objective must be finite at the initial point, but is not: the rows are too large "
             "or too different in scale; scale the columns alike, or raise shrinkage."
         )
     return problem, solution
+
+
+def _solved(
+    problem: ILSProblem,
+    start: Any,
+    settings: ObjectiveSettings,
+    solver: str,
+    tol: float,
+    max_iter: int,
+    verbose: int,
+    callback: Callable[[int, Iterate], object] | None,
+    name: str,
+) -> Solution:
+    """Solve a problem; the callback sees points in the columns of the data."""
+
+    def lifted_callback(count: int, now: Iterate) -> object:
+        return callback and callback(count, now._replace(point=problem.lift(now.point)))
+
+    report = reporter(verbose, callback and lifted_callback, name)
+
+    def watched(count: int, now: Iterate) -> object:
+        stop = report(count, now) if report is not None else None
+        return stop or (count == _FIRST_LOOK and not problem.is_within_reach(now.point))
+
+    return solve(
+        problem.problem,
+        start,
+        solver=solver,
+        tol=tol,
+        patience=settings.patience,
+        max_iter=max_iter,
+        on_step=watched,
+    )
 
 
 def _evaluated_on_all_pairs(solution: Solution, problem: ILSProblem) -> Solution:

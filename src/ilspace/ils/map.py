@@ -11,6 +11,7 @@ from scipy import sparse
 
 from ilspace._typing import Array
 from ilspace.backend import array_namespace, is_foreign, like, spectral_map, to_numpy
+from ilspace.ils.dictionary import DICTIONARY, Dictionary
 from ilspace.ils.problem import ILSProblem
 from ilspace.manifolds import Stiefel
 from ilspace.optimizers import Progress, Solution, Status
@@ -22,9 +23,13 @@ from ilspace.storage.schema import (
     Choice,
     Columns,
     Each,
+    Optional,
     Record,
     Value,
 )
+
+_MOST_ENTRIES = 2**22
+"""Number of entries that are centred at once."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +37,7 @@ class ILSMap:
     r"""Maps of all domains to the invariant latent space.
 
     A row x of domain i is sent to :math:`s_i M^{1/2}W_i^\top(x - \mu_i)`, so that Euclidean
-    distance there is the learned one.
+    distance there is the learned one; with a dictionary, to a sparse combination of its atoms.
 
     Attributes
     ----------
@@ -50,6 +55,8 @@ class ILSMap:
         The solution of the optimization, in the floating type of the computation.
     maps : tuple of array of shape (d, p)
         :math:`s_iW_iM^{1/2}`.
+    dictionary : Dictionary, optional
+        Atoms of the latent space.
     """
 
     means: tuple[Array, ...]
@@ -59,6 +66,7 @@ class ILSMap:
     sharpness: float
     solution: Solution
     maps: tuple[Array, ...]
+    dictionary: Dictionary | None = None
 
     @classmethod
     def from_solution(cls, problem: ILSProblem, solution: Solution, dtype: Any) -> ILSMap:
@@ -141,7 +149,22 @@ class ILSMap:
         array of shape (n, p)
             In the floating type of the rows.
         """
-        return to_latent(X, self.means, self.maps, domain)
+        return self.combined(to_latent(X, self.means, self.maps, domain))
+
+    def combined(self, latent: Array) -> Array:
+        """Latent rows as sparse combinations of atoms.
+
+        Parameters
+        ----------
+        latent : array of shape (n, p)
+            What the maps gave.
+
+        Returns
+        -------
+        array of shape (n, p)
+            The same without a dictionary.
+        """
+        return latent if self.dictionary is None else self.dictionary.transform(latent)
 
 
 def to_latent(
@@ -210,7 +233,14 @@ def _mapped(rows: Any, mean: Array, mapping: Array) -> Array:
     # OpenBLAS now and then raises the invalid flag in a small single precision product of ordinary
     # numbers, which is correct and raises none when computed again; the rows were checked before
     with np.errstate(invalid="ignore"):
-        return array_namespace(mapping).matmul(rows - mean, mapping)
+        if not isinstance(rows, np.ndarray) or rows.size <= _MOST_ENTRIES:
+            return array_namespace(mapping).matmul(rows - mean, mapping)
+        found = np.empty((len(rows), mapping.shape[1]), np.result_type(rows, mean, mapping))
+        height = max(1, _MOST_ENTRIES // (4 * rows.shape[1]))
+        for top in range(0, len(rows), height):
+            each = slice(top, top + height)
+            np.matmul(rows[each] - mean, mapping, out=found[each])
+        return found
 
 
 # -- on disk -------------------------------------------------------------------------------------
@@ -224,14 +254,24 @@ def _as_worked_in(ils: ILSMap) -> SimpleNamespace:
 
 
 def _restored(
-    *, means, maps, scales, sharpness, projections, metric, slacks, status, history
+    *,
+    means,
+    maps,
+    scales,
+    sharpness,
+    projections,
+    metric,
+    slacks,
+    status,
+    history,
+    dictionary=None,
 ) -> ILSMap:
     """A map, from what :func:`_as_worked_in` gave."""
     dtype = maps[0].dtype
     solution = Solution((*projections, metric, *slacks), status, history)
     projections = tuple(as_dtype(each, dtype) for each in projections)
     metric = as_dtype(metric, dtype)
-    return ILSMap(means, projections, scales, metric, sharpness, solution, maps)
+    return ILSMap(means, projections, scales, metric, sharpness, solution, maps, dictionary)
 
 
 MODERATE = Check(
@@ -253,6 +293,7 @@ MAP = Record(
         ),
         "status": Choice(Status),
         "history": Columns(Progress, check=NOT_EMPTY),
+        "dictionary": Optional(DICTIONARY, came_later=True),
     },
     view=_as_worked_in,
 )

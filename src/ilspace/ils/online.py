@@ -373,6 +373,11 @@ def update_ils(
         For the next batch.
     """
     solver = solver if solver in STOCHASTIC_SOLVERS else "adam"
+    if settings.pop("n_atoms", None) is not None:
+        raise ValueError(
+            "Atoms are learned from all rows at once, but n_atoms is given with batches: use "
+            "n_atoms=None, or fit all rows at once."
+        )
     objective = settings.get("objective")
     if objective is not None and objective.moment_weight:
         raise ValueError(

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ilspace._typing import Array
 from ilspace.domains import Domains
 from ilspace.ils.init import FILLING_AXES, DomainView, initial_projections, source_gain
-from ilspace.ils.map import MODERATE
+from ilspace.ils.map import MODERATE, to_latent
 from ilspace.ils.problem import DEFAULT_COMPONENTS_ACROSS, check_variation
 from ilspace.storage.schema import ArrayOf, Each, Record
 
@@ -31,6 +32,23 @@ class PlainMap:
 
     means: tuple[Array, ...]
     maps: tuple[Array, ...]
+
+    def transform(self, X: Any, domain: int | np.ndarray = -1) -> Array:
+        """Send rows to the space.
+
+        Parameters
+        ----------
+        X : array or sparse matrix of shape (n, d)
+            Rows; not checked.
+        domain : int or ndarray of int, shape (n,), default=-1
+            Index of their domain, or one per row.
+
+        Returns
+        -------
+        array of shape (n, q)
+            In the floating type of the rows.
+        """
+        return to_latent(X, self.means, self.maps, domain)
 
 
 PLAIN_MAP = Record(

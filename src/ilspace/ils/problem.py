@@ -47,6 +47,13 @@ EVALUATION_ROWS = 2048
 """Number of labelled rows on which a stochastic iterate is evaluated: their pairs cost about as
 much as its steps."""
 
+_MANY_ROWS = 20_000
+"""Labelled rows beyond which those in single precision stay there for a stochastic solver: a
+mini-batch is converted when it is drawn. They lose what a change of basis rounds, some 1e-7."""
+
+_N_POWERS = 3
+"""Powers of the target's covariance that are kept where few of its rows are labelled."""
+
 _FIRST_SLACK = 0.1
 """Initial slack of each pair, a tenth of the margin."""
 
@@ -100,6 +107,31 @@ class ILSProblem:
         lifted = (space.lift(each) for space, each in zip(self.spaces, point[:n], strict=True))
         return (*lifted, *point[n:])
 
+    def is_within_reach(self, point: tuple[Array, ...]) -> bool:
+        """Tell whether a point is as it would be in all columns.
+
+        Parameters
+        ----------
+        point : tuple of array
+            Projections of coordinates, and more.
+
+        Returns
+        -------
+        bool
+            False where coordinates were cut off, and the point comes close to the edge.
+        """
+        for space, projection in zip(self.spaces, point, strict=False):
+            m = space.n_edge
+            if m:
+                xp = array_namespace(projection)
+                last, before = projection[-m:, :], projection[-2 * m : -m, :]
+                sizes = [float(xp.linalg.vector_norm(each)) for each in (last, before)]
+                # beyond the edge the coordinates go on to shrink as they did before it
+                missing = sizes[0] ** 2 / max(*sizes, 1e-300)
+                if not missing <= float(xp.finfo(projection.dtype).eps) ** 0.55:
+                    return False
+        return True
+
     def over_all_pairs(self) -> Problem:
         """The same problem over all pairs, where a stochastic solver used a sample."""
         objective: Any = self.problem.objective
@@ -116,6 +148,7 @@ def make_problem(
     n_components: int | None = None,
     init: Any = "auto",
     batch_size: int | None = None,
+    narrow: bool = False,
     rng: np.random.Generator,
 ) -> ILSProblem:
     """Turn domains and settings into a problem on a product of manifolds.
@@ -132,6 +165,9 @@ def make_problem(
         Initial projections.
     batch_size : int, optional
         Labelled rows per mini-batch, for a stochastic solver; None for the others.
+    narrow : bool, default=False
+        Whether to leave out coordinates that a minimisation hardly reaches; then look at
+        :meth:`ILSProblem.is_within_reach`.
     rng : Generator
         Source of randomness.
 
@@ -140,9 +176,11 @@ def make_problem(
     ILSProblem
         The problem to solve.
     """
-    spaces, starts, gains = _place(domains, settings, n_components, init)
+    spaces, starts, gains = _place(domains, settings, n_components, init, narrow=narrow)
     p, reference = starts[0].shape[1], starts[0]
-    rows = domains.labelled_rows(spaces)
+    n_labelled = sum(domain.n_labelled for domain in domains.all)
+    keeps_type = batch_size is not None and n_labelled > _MANY_ROWS
+    rows = domains.labelled_rows(spaces, single=keeps_type)
     statistics = rows.statistics(
         [gain * start if gain != 1 else start for gain, start in zip(gains, starts, strict=True)]
     )
@@ -190,7 +228,12 @@ def make_problem(
 
 
 def _place(
-    domains: Domains, settings: ObjectiveSettings, n_components: int | None, init: Any
+    domains: Domains,
+    settings: ObjectiveSettings,
+    n_components: int | None,
+    init: Any,
+    *,
+    narrow: bool,
 ) -> tuple[tuple[RowSpace, ...], tuple[Array, ...], tuple[float, ...]]:
     """Coordinates of the domains, initial projections in them, and the gain of each domain."""
     shares_features = domains.shares_features
@@ -217,8 +260,20 @@ def _place(
         own = (source_gain(view, views[-1], (basis, bases[-1])) for view, basis in pairs)
         gains = (*own, 1.0)
     spaces = tuple(space.joined(basis) for space, basis in zip(spaces, bases, strict=True))
+    if narrow and on_target_axes and settings.reduce:
+        *others, last = spaces
+        spaces = (*others, _narrowed(last, domains.all[-1], bases[-1]))
     starts = tuple(space.restrict(basis) for space, basis in zip(spaces, bases, strict=True))
     return spaces, starts, gains
+
+
+def _narrowed(space: RowSpace, domain: Any, start: Array) -> RowSpace:
+    """Fewer coordinates, where few rows of a tall domain are labelled."""
+    d, p = start.shape
+    m = domain.n_labelled
+    if space.basis is not None or not 0 < m <= 2 * p or 2 * (p + _N_POWERS * m) > d:
+        return space
+    return space.within_reach(p, domain.coordinates(space), _N_POWERS)
 
 
 def _pair_loss(

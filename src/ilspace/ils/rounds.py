@@ -15,7 +15,7 @@ from ilspace.backend import array_namespace, as_generator, one_thread
 from ilspace.domains import Domain, Domains, take_rows
 from ilspace.ils.dimension import dimension
 from ilspace.ils.fit import fit_ils, threads_for
-from ilspace.ils.map import ILSMap, to_latent
+from ilspace.ils.map import ILSMap
 from ilspace.ils.plain import PlainMap, plain_map
 from ilspace.ils.settings import ObjectiveSettings
 from ilspace.optimizers import STOCHASTIC_SOLVERS, Iterate, Status
@@ -279,7 +279,7 @@ def both_spaces(X: Any, plain: PlainMap, ils: ILSMap, domain: int | np.ndarray) 
     array of shape (n, q + p)
         In the floating type of the rows.
     """
-    mapped = [to_latent(X, each.means, each.maps, domain) for each in (plain, ils)]
+    mapped = [each.transform(X, domain) for each in (plain, ils)]
     return array_namespace(mapped[0]).concat([unit_rows(each) for each in mapped], axis=1)
 
 
@@ -351,7 +351,7 @@ class TrainingRows:
             The columns of all spaces side by side.
         """
         blocks = [
-            [unit_rows(to_latent(X, space.means, space.maps, position)) for space in spaces]
+            [unit_rows(space.transform(X, position)) for space in spaces]
             for position, X in enumerate(self.rows)
         ]
         xp = array_namespace(blocks[0][0])

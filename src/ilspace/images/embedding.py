@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext
 from pathlib import Path
@@ -73,7 +73,7 @@ def embed_files(
     cache: Path | None = None,
     batch_size: int = BATCH_SIZE,
     on_count: Callable[[int, int], object] | None = None,
-) -> Iterator[Embedded]:
+) -> Generator[Embedded]:
     """Describe pictures by features.
 
     Parameters

@@ -6,6 +6,7 @@ from ilspace.objective.cumulants import (
     cumulants,
     latent_directions,
 )
+from ilspace.objective.dictionary import dictionary_loss, sparse_codes
 from ilspace.objective.ils import (
     DomainData,
     ILSObjective,
@@ -25,9 +26,11 @@ __all__ = [
     "anchor_penalty",
     "cumulant_discrepancy",
     "cumulants",
+    "dictionary_loss",
     "latent_directions",
     "metric_penalty",
     "projected_discrepancy",
     "slack_penalty",
+    "sparse_codes",
     "stein_divergence",
 ]

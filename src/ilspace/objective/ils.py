@@ -97,17 +97,21 @@ class SmoothHinge:
         few = None if others is None else excess.take(others[0])
         excess *= half
         np.tanh(excess, out=out)
-        out += 1
         losses = math.nan
         if sign < 0 and self.sharpness <= _BLUNT:
-            # ℓ(-e) = -log((1 + t)/2)/β: exact as long as t = tanh(βe/2) is not close to -1
-            losses = (math.log(2) * out.size - _sum_of_logs(out)) / half
-        out -= 1
+            # ℓ(-e) = -log((1 + t)/2)/β: exact, as t = tanh(βe/2) is not close to -1 for e ≥ -1
+            out += 1
+            lowest = 1 + math.tanh(-1.01 * half)
+            losses = (math.log(2) * out.size - _sum_of_logs(out, lowest)) / half
+            if others is None and math.isfinite(losses):
+                out -= 2
+                return abs(pull) * losses, out
+            out -= 1
         if not math.isfinite(losses):
             losses = sign / half * float(excess.sum()) + float(np.abs(excess).sum()) / half
             grown = np.abs(out, out=excess)
             grown += 1
-            losses += (math.log(2) * out.size - _sum_of_logs(grown)) / half
+            losses += (math.log(2) * out.size - _sum_of_logs(grown, 1.0)) / half
         value = abs(pull) * losses
         if others is None or few is None:
             out += sign
@@ -159,17 +163,19 @@ class SmoothHinge:
         return value, bent
 
 
-def _sum_of_logs(numbers: np.ndarray) -> float:
-    """Sum of the logarithms of numbers up to 2, from products of some of them."""
-    lowest = float(numbers.min())
-    if not lowest > 0:
-        return -math.inf if lowest == 0 else math.nan
+def _sum_of_logs(numbers: np.ndarray, lowest: float) -> float:
+    """Sum of the logarithms of numbers from `lowest` to 2, from products of some of them.
+
+    Not finite where a number is so much lower that a product is too small.
+    """
     kind = np.finfo(numbers.dtype)
-    least = math.log(kind.tiny) / min(math.log(lowest), -1e-3)
-    n_rows = max(1, int(min(least, math.log2(kind.max) - 1)))
+    smallest = math.log(kind.tiny) / min(math.log(lowest), -1e-3)
+    n_rows = max(1, int(min(smallest, math.log2(kind.max) - 1)))
     total = 0.0
     for start in range(0, len(numbers), n_rows):
         product = np.multiply.reduce(numbers[start : start + n_rows], axis=0)
+        if not product.min() >= kind.tiny:
+            return math.nan
         total += float(np.log(product, out=product).sum())
     return total
 

@@ -185,8 +185,10 @@ class ClassBlocks:
             return None
         owners = np.repeat(np.arange(len(counts), dtype=np.int32), np.diff(bounds) // _ALIGN)
         ends = (bounds[:-1] + counts).astype(np.int32)
-        on_device = (like(each, reference) for each in (slots, bounds, ends, owners))
-        return cls(*on_device, int(bounds[-1]))
+        places, starts, stops, classes = (
+            like(each, reference) for each in (slots, bounds, ends, owners)
+        )
+        return cls(places, starts, stops, classes, int(bounds[-1]))
 
     def fits(self, latent: torch.Tensor) -> bool:
         """Tell whether rows are narrow enough.

@@ -12,11 +12,14 @@ from ilspace.backend import array_namespace, can_fuse, is_foreign, like, to_nump
 from ilspace.pairs.minibatch import BalancedBatches
 from ilspace.pairs.sampled import SampledPairs, sample_pairs
 from ilspace.pairs.sorted_tiles import SortedPairs
-from ilspace.pairs.statistics import PairStatistics, pair_statistics
+from ilspace.pairs.statistics import PairStatistics, pair_statistics, sliced_statistics
 from ilspace.pairs.tiles import MOST_ROWS_KEPT, AllPairs
 
 _LARGE_TILE = 4096
 """Tile size for libraries with a high overhead per call: the distances take 128 MiB."""
+
+_MOST_AT_ONCE, _ROWS_AT_A_TIME = 2**15, 2**14
+"""Most rows whose statistics are computed at once; of more, so many at a time."""
 
 _WIDEST_FUSED = 190
 """Most dimensions of the fused kernel: beyond, it computes distances several times, and an H200 is
@@ -110,8 +113,19 @@ class LabelledRows:
         PairStatistics
             Over the rows of all domains together.
         """
+        if self.n_rows > _MOST_AT_ONCE and not is_foreign(self.rows[0]):
+            return sliced_statistics(lambda: self._slices(maps), self.codes, self.weights)
         latent = [to_numpy(rows @ each) for rows, each in zip(self.rows, maps, strict=True)]
         return pair_statistics(np.concatenate(latent), self.codes, self.weights)
+
+    def _slices(self, maps: Sequence[Array]) -> Iterator[tuple[slice, np.ndarray]]:
+        """Some of the mapped rows after the other, and where they are among the rows of all."""
+        first = 0
+        for rows, mapping in zip(self.rows, maps, strict=True):
+            for top in range(0, len(rows), _ROWS_AT_A_TIME):
+                some = rows[top : top + _ROWS_AT_A_TIME] @ mapping
+                yield slice(first + top, first + top + len(some)), some
+            first += len(rows)
 
     def scaled(self, scales: Sequence[float]) -> LabelledRows:
         """Multiply the rows of each domain, in place: a second copy might not fit into memory.
@@ -195,7 +209,7 @@ class LabelledRows:
         sampler = BalancedBatches(self.codes, owners, batch_size=batch_size)
         starts = np.cumsum(sizes) - sizes
         ends = np.cumsum(np.bincount(sampler.groups, minlength=len(sizes)))[:-1]
-        reference, engine = self.rows[0], None
+        reference, engine = _worked_in(self.rows[0][:0, :]), None
         for drawn in sampler.draw(rng):
             if engine is None or self.weights is not None:
                 weights = self._batch_weights(sampler, drawn)
@@ -204,7 +218,7 @@ class LabelledRows:
                 )
             xp = array_namespace(reference)
             batch = tuple(
-                xp.take(rows, like(chosen - start, reference), axis=0)
+                _worked_in(xp.take(rows, like(chosen - start, reference), axis=0))
                 for rows, chosen, start in zip(
                     self.rows, np.split(drawn, ends), starts, strict=True
                 )
@@ -216,6 +230,11 @@ class LabelledRows:
             return sampler.weights
         own = self.weights[drawn] / np.max(self.weights)
         return own if sampler.weights is None else own * sampler.weights
+
+
+def _worked_in(rows: Array) -> Array:
+    """NumPy arrays in double precision; those of other libraries keep their type."""
+    return rows.astype(np.float64, copy=False) if isinstance(rows, np.ndarray) else rows
 
 
 def all_pairs(

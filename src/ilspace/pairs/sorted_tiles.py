@@ -33,7 +33,7 @@ _SMALL_CLASS = 24
 _WORTH_THREADS = 2048
 """Rows from which several threads are used."""
 
-MOST_THREADS = 8
+MOST_THREADS = 4
 """Threads beyond which they wait for each other: between two operations each needs Python."""
 
 _GROUP, _MOST_GROUPS = 512, 24

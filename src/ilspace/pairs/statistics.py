@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -251,5 +253,47 @@ def pair_statistics(
         members = codes == code
         means[code] = weights[members] @ latent[members] / masses[code]
     spread = class_scatter(latent, codes, means=means, weights=weights)
+    totals = pair_totals(codes, weights)
+    return scatter_statistics(spread, means, masses=masses, totals=totals)
+
+
+def sliced_statistics(
+    slices: Callable[[], Iterable[tuple[slice, np.ndarray]]],
+    codes: np.ndarray,
+    weights: np.ndarray | None = None,
+) -> PairStatistics:
+    """Do the same as :func:`pair_statistics` without all rows at once.
+
+    Parameters
+    ----------
+    slices : callable
+        Returns some rows after the other, and where they are; called twice.
+    codes : ndarray of shape (n,)
+        Classes of all rows, from 0.
+    weights : ndarray of shape (n,), optional
+        Their weights, 1 by default.
+
+    Returns
+    -------
+    PairStatistics
+        Means over unordered pairs.
+    """
+    weights = np.ones(len(codes)) if weights is None else np.asarray(weights, dtype=np.float64)
+    masses = np.bincount(codes, weights)
+
+    def class_sums(where: slice, latent: np.ndarray) -> np.ndarray:
+        sums = np.zeros((len(masses), latent.shape[1]))
+        for code in np.unique(codes[where]):
+            members = codes[where] == code
+            sums[code] = weights[where][members] @ latent[members]
+        return sums
+
+    sums = reduce(np.add, (class_sums(*each) for each in slices()))
+    means = sums / np.where(masses > 0, masses, 1.0)[:, None]
+    spreads = (
+        class_scatter(latent, codes[where], means=means, weights=weights[where])
+        for where, latent in slices()
+    )
+    spread = ClassScatter(*(reduce(np.add, parts) for parts in zip(*spreads, strict=True)))
     totals = pair_totals(codes, weights)
     return scatter_statistics(spread, means, masses=masses, totals=totals)

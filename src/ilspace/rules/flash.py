@@ -8,7 +8,6 @@ import numpy as np
 import torch
 import triton
 import triton.language as tl
-from triton.runtime.errors import OutOfResources as OutOfResources
 
 from ilspace.backend import like
 from ilspace.backend.tensor_cores import (

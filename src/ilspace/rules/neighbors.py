@@ -40,7 +40,9 @@ def class_distances(queries: Array, rows: Array, codes: np.ndarray, n_classes: i
         Infinity for a class that has no row.
     """
     if queries.shape[0] * len(codes) >= _WORTH_FUSING and can_fuse(queries) and can_fuse(rows):
-        from ilspace.rules.flash import OutOfResources, fits, fused_class_distances
+        from triton.runtime.errors import OutOfResources
+
+        from ilspace.rules.flash import fits, fused_class_distances
 
         if fits(queries):
             with suppress(OutOfResources):  # a GPU with little memory on the chip

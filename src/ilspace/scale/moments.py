@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import reduce
 from operator import add
+from typing import Any
 
 import numpy as np
 from scipy import sparse
@@ -12,8 +13,9 @@ from scipy import sparse
 from ilspace._typing import Array
 from ilspace.backend import array_namespace, like
 
-_MOST_ENTRIES = 2**24
-"""Number of entries that are centred at a time."""
+_MOST_ENTRIES, _MOST_SINGLE = 2**24, 2**21
+"""Number of entries that are centred at a time; of those in single precision, which are converted
+first."""
 
 
 @dataclass(frozen=True)
@@ -100,8 +102,11 @@ def weighted_mean(rows: Array, weights: np.ndarray | None = None) -> Array:
     shares = weight_shares(rows.shape[0], weights)
     if sparse.issparse(rows):
         return np.asarray(rows.T @ shares)
-    shares = like(shares, rows)
-    mean = shares @ rows
+    if is_single(rows):
+        mean = reduce(add, (shares[each] @ double(rows[each]) for each in row_slices(rows)))
+    else:
+        shares = like(shares, rows)
+        mean = shares @ rows
     # once more on the residuals: a large constant column then varies by rounding errors only
     rests = (shares[each] @ (rows[each, :] - mean) for each in row_slices(rows))
     return mean + reduce(add, rests)
@@ -158,7 +163,7 @@ def gram_matrix(rows: Array, mean: Array, weights: np.ndarray | None, *, wide: b
         return (
             (scaled @ scaled.T).toarray() - cross - cross.T + np.outer(root, root) * (mean @ mean)
         )
-    root = array_namespace(rows).sqrt(like(shares, rows))[:, None]
+    root = array_namespace(rows).sqrt(shares if is_single(rows) else like(shares, rows))[:, None]
     if wide:
         scaled = root * (rows - mean)
         return scaled @ scaled.mT
@@ -169,6 +174,74 @@ def gram_matrix(rows: Array, mean: Array, weights: np.ndarray | None, *, wide: b
         return scaled.mT @ scaled
 
     return reduce(add, map(product, row_slices(rows)))
+
+
+def is_single(rows: Array) -> bool:
+    """Tell whether rows are converted to double precision a slice at a time.
+
+    Parameters
+    ----------
+    rows : array of shape (n, d)
+        The rows.
+
+    Returns
+    -------
+    bool
+        True for NumPy arrays of fewer than 64 bits; other libraries keep their type.
+    """
+    return isinstance(rows, np.ndarray) and rows.dtype.itemsize < 8
+
+
+def double(rows: np.ndarray) -> np.ndarray:
+    """Convert rows to double precision.
+
+    Parameters
+    ----------
+    rows : ndarray
+        The rows.
+
+    Returns
+    -------
+    ndarray
+        Themselves where they are in double precision.
+    """
+    return rows.astype(np.float64, copy=False)
+
+
+def map_rows(
+    rows: Array, mapping: Array | None, mean: Array | None = None, dtype: Any = None
+) -> Array:
+    """Centre rows and multiply them with a matrix, a slice at a time where that saves memory.
+
+    Parameters
+    ----------
+    rows : array of shape (n, d)
+        The rows.
+    mapping : array of shape (d, k) or None
+        The matrix; None for the identity.
+    mean : array of shape (d,), optional
+        Subtracted from the rows.
+    dtype : data type, optional
+        Of the result, where the rows are in single precision; it is in double precision by
+        default.
+
+    Returns
+    -------
+    array of shape (n, k)
+        An owned copy, unless nothing was to be done.
+    """
+
+    def mapped(each: Array) -> Array:
+        each = each if mean is None else each - mean
+        return each if mapping is None else each @ mapping
+
+    if not is_single(rows):
+        return mapped(rows)
+    width = rows.shape[1] if mapping is None else mapping.shape[1]
+    found = np.empty((rows.shape[0], width), dtype=dtype or np.float64)
+    for each in row_slices(rows):
+        found[each] = mapped(double(rows[each]))
+    return found
 
 
 def row_slices(rows: Array) -> list[slice]:
@@ -185,5 +258,5 @@ def row_slices(rows: Array) -> list[slice]:
         One at least.
     """
     n, d = rows.shape
-    height = max(1, _MOST_ENTRIES // max(1, d))
+    height = max(1, (_MOST_SINGLE if is_single(rows) else _MOST_ENTRIES) // max(1, d))
     return [slice(top, min(top + height, n)) for top in range(0, max(n, 1), height)]

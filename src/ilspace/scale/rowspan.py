@@ -3,13 +3,28 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ilspace._typing import Array
-from ilspace.backend import array_namespace, fix_signs, identity, like, principal_axes
-from ilspace.scale.moments import Moments, gram_matrix, row_moments, weight_shares, weighted_mean
+from ilspace.backend import (
+    array_namespace,
+    fix_signs,
+    identity,
+    like,
+    principal_axes,
+    symmetric_part,
+)
+from ilspace.scale.moments import (
+    Moments,
+    gram_matrix,
+    map_rows,
+    row_moments,
+    weight_shares,
+    weighted_mean,
+)
 
 WIDEST_FULL_SPECTRUM = 2048
 """Most columns (and rows) for which a full eigendecomposition pays."""
@@ -40,7 +55,7 @@ class RowSpace:
         Variance along each.
     basis : array of shape (d, k) or None
         Orthonormal basis of the coordinates; None where they are the columns themselves.
-    covariance : array of shape (k,) or (d, d)
+    covariance : array of shape (k,) or (k, k)
         Covariance in these coordinates; a vector stands for a diagonal matrix.
     total_variance : float
         Sum of the variances of all columns.
@@ -48,6 +63,8 @@ class RowSpace:
         Number of axes with positive variance, or an upper bound where it is not known.
     n_rows : float
         Number of rows, or their total weight.
+    n_edge : int, default=0
+        Number of the last columns of the basis beyond which it was cut off.
     """
 
     mean: Array
@@ -58,6 +75,7 @@ class RowSpace:
     total_variance: float
     rank: int
     n_rows: float
+    n_edge: int = 0
 
     @property
     def n_features(self) -> int:
@@ -106,6 +124,41 @@ class RowSpace:
         flat = xp.zeros_like(sizes[:n_new])
         return replace(self, basis=basis, covariance=xp.concat([self.covariance, flat]))
 
+    def within_reach(self, n_axes: int, rows: Array, n_powers: int) -> RowSpace:
+        r"""Take as coordinates only what a minimisation reaches, where few rows are labelled.
+
+        The gradient in W is a combination of :math:`W`, its initial value :math:`W_0`,
+        :math:`\Sigma W` and the labelled rows Z. Hence all iterates lie in the span of
+        :math:`\Sigma^iW_0` and :math:`\Sigma^iZ^\top`. The share of the statistical loss is
+        small, and each power contributes a fraction of the one before: a few suffice.
+
+        Parameters
+        ----------
+        n_axes : int
+            Number p of principal axes that are the initial value.
+        rows : array of shape (m, d)
+            The labelled rows, centred.
+        n_powers : int
+            How many powers to keep, the zeroth included. Whether they suffice shows in the
+            coordinates of a solution along the last ``n_edge`` columns of the basis.
+
+        Returns
+        -------
+        RowSpace
+            With a basis of ``p + n_powers * m`` columns.
+        """
+        xp = array_namespace(rows)
+        basis, block = self.axes[:, :n_axes], rows.mT
+        products = [basis * self.variances[None, :n_axes]]
+        for _ in range(n_powers):
+            for _ in range(2):  # twice, or rounding errors would be scaled up
+                block, _ = xp.linalg.qr(block - basis @ (basis.mT @ block))
+            basis = xp.concat([basis, block], axis=1)
+            block = self.covariance @ block
+            products.append(block)
+        covariance = symmetric_part(basis.mT @ xp.concat(products, axis=1))
+        return replace(self, basis=basis, covariance=covariance, n_edge=rows.shape[0])
+
     def shrunk_covariance(self, shrinkage: float) -> Array:
         """Covariance shrunk toward a multiple of the identity of the same trace.
 
@@ -123,27 +176,29 @@ class RowSpace:
         if self.covariance.ndim == 1:
             return (1 - shrinkage) * self.covariance + floor
         return (1 - shrinkage) * self.covariance + floor * identity(
-            self.n_features, self.covariance
+            self.covariance.shape[0], self.covariance
         )
 
-    def coordinates(self, rows: Array) -> Array:
+    def coordinates(self, rows: Array, dtype: Any = None) -> Array:
         """Centre rows and express them in the basis.
 
         Parameters
         ----------
         rows : array or sparse matrix of shape (n, d)
             Rows of this domain.
+        dtype : data type, optional
+            Of the coordinates of rows in single precision; double precision by default.
 
         Returns
         -------
         array of shape (n, k)
             Their coordinates.
         """
-        if self.basis is None:
-            return (rows.toarray() if sparse.issparse(rows) else rows) - self.mean
         if sparse.issparse(rows):
+            if self.basis is None:
+                return rows.toarray() - self.mean
             return rows @ self.basis - self.mean @ self.basis
-        return (rows - self.mean) @ self.basis
+        return map_rows(rows, self.basis, self.mean, dtype)
 
     def restrict(self, projection: Array) -> Array:
         """Coordinates of a projection whose columns lie in the span.

@@ -206,9 +206,19 @@ class Choice(Field):
 
 @dataclass(frozen=True)
 class Optional(Field):
-    """A value or None, which also stands for an attribute that is not there."""
+    """A value or None, which also stands for an attribute that is not there.
+
+    Attributes
+    ----------
+    field : Field
+        What the value may be.
+    came_later : bool
+        Whether files of the same format were written before the entry was: a file then has no such
+        entry where it is None.
+    """
 
     field: Field
+    came_later: bool = False
 
     def _pack(self, value):
         return None if value is None else self.field._pack(value)
@@ -331,11 +341,20 @@ def pack(schema: Mapping[str, Field], owner: Any) -> dict[str, Any]:
     dict of str to object
         For :func:`unpack`.
     """
-    return {
+    packed = {
         name: field._pack(
             getattr(owner, name, None) if isinstance(field, Optional) else getattr(owner, name)
         )
         for name, field in schema.items()
+    }
+    later = _came_later(schema)
+    return {name: each for name, each in packed.items() if each is not None or name not in later}
+
+
+def _came_later(schema: Mapping[str, Field]) -> set[str]:
+    """Entries that a file may lack."""
+    return {
+        name for name, field in schema.items() if isinstance(field, Optional) and field.came_later
     }
 
 
@@ -362,7 +381,11 @@ def unpack(schema: Mapping[str, Field], data: Any, place: Place | None = None) -
         If anything is not as the schema says.
     """
     place = place or Place()
-    if not isinstance(data, dict) or data.keys() != schema.keys():
+    lacking = _came_later(schema) - data.keys() if isinstance(data, dict) else set()
+    if not isinstance(data, dict) or data.keys() | lacking != schema.keys():
         met = sorted(data) if isinstance(data, dict) else type(data).__name__
         place.refuse(f"have the entries {', '.join(schema)}", f"is {str(met)[:300]}")
-    return {name: field._unpack(data[name], place._entry(name)) for name, field in schema.items()}
+    return {
+        name: None if name in lacking else field._unpack(data[name], place._entry(name))
+        for name, field in schema.items()
+    }

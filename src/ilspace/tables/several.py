@@ -11,7 +11,7 @@ from sklearn.utils import check_consistent_length
 
 from ilspace.domains import Domain, Domains
 from ilspace.domains.several import RESERVED, check_names, is_list_of_sources, listed_sources
-from ilspace.ils import source_evidence, weights_of_agreement
+from ilspace.ils import source_evidence, weights_of_evidence
 from ilspace.tables.columns import listed
 from ilspace.tables.errors import TableError
 from ilspace.tables.values import as_table
@@ -189,4 +189,4 @@ def weights_of_tables(
     numbers = range(int(owners.max()) + 1)
     sources = tuple(Domain(rows[owners == each], codes[owners == each]) for each in numbers)
     domains = Domains(sources, target, classes, are_shared)
-    return weights_of_agreement(source_evidence(domains, random_state).agreement)
+    return weights_of_evidence(source_evidence(domains, random_state))
