@@ -1,8 +1,9 @@
 """The default objective as one would write it for pymanopt: NumPy, closed-form gradients.
 
 Nothing is slow on purpose: all pairs come from matrix products, as in ilspace, the principal axes
-from a partial eigendecomposition. `listed=True` takes the same pairs from a list instead, as the
-paper writes them. What ilspace adds is left out: coordinates of the span of the rows, value and
+from a partial eigendecomposition. `pairs="listed"` takes the same pairs from a list instead, as the
+paper writes them, and `pairs="sampled"` those of the paper: all similar ones, and as many
+dissimilar ones. What ilspace adds is left out: coordinates of the span of the rows, value and
 gradient in one pass, retractions without a decomposition of a tall matrix.
 """
 
@@ -18,6 +19,7 @@ from pymanopt.optimizers import ConjugateGradient
 from scipy.linalg import eigh
 
 from ilspace import ObjectiveSettings
+from ilspace.pairs import sample_pairs
 
 N_COMPONENTS = 30
 
@@ -73,15 +75,18 @@ def stein_slopes(a, b):
 class Reference:
     """Cost and Euclidean gradient, each computed when it is asked for."""
 
-    def __init__(self, prepared: Prepared, *, listed: bool):
-        self.prepared, self.listed = prepared, listed
+    def __init__(self, prepared: Prepared, *, pairs: str):
+        self.prepared, self.listed = prepared, pairs != "all"
         self.anchor_weights = (prepared.settings.source_anchor, prepared.settings.target_anchor)
         codes = prepared.codes
         first, second = np.triu_indices(len(codes), 1)
         similar = codes[first] == codes[second]
         weights = np.where(similar, 0.5 / similar.sum(), 0.5 / (~similar).sum())
         signs = np.where(similar, 1.0, -1.0)
-        if listed:
+        if pairs == "sampled":
+            first, second, signs = sample_pairs(codes, np.random.default_rng(0))
+            weights = np.full(len(first), 1 / len(first))
+        if self.listed:
             self.first, self.second, self.signs, self.weights = first, second, signs, weights
         else:
             self.signs = np.where(codes[:, None] == codes[None, :], 1.0, -1.0)

@@ -1164,8 +1164,8 @@ MUTANTS = (
         "threshold-without-the-step",
         "dictionaries",
         "objective/dictionary.py",
-        "xp.abs(moved) - step * penalty",
-        "xp.abs(moved) - penalty",
+        "threshold = step * products, step * gram, step * penalty",
+        "threshold = step * products, step * gram, penalty",
         ("tests/objective/test_dictionary.py::test_codes_are_optimal",),
     ),
     Mutant(

@@ -245,7 +245,7 @@ def _place(
     on_target_axes = shares_features and init == "target-pca"
     if settings.moment_weight and domains.target is not None:
         on_target_axes = False  # the gradient of cumulants leaves the span of the leading axes
-    spaces = tuple(
+    spaces: tuple[RowSpace, ...] = tuple(
         domain.space(n_axes, reduce=settings.reduce, on_target_axes=on_target_axes)
         for domain in domains.all
     )
