@@ -91,3 +91,36 @@ def test_who_has_never_seen_a_class_does_not_vote_on_it():
         vote = SourceVote(NEAREST.set_params(n_components=2))
         vote.fit([X, X[y < 2]], [y, y[y < 2]], Xt, yt)
         assert vote.score(Xt, y) > 0.9
+
+
+def test_a_source_of_one_class_abstains():
+    cats = LABELS[1] == 0
+    given = [ROWS[0], ROWS[1][cats]], [NAMES[LABELS[0]], NAMES[LABELS[1][cats]]]
+    vote = SourceVote(SourceOnly("svm")).fit(*given, XT)
+    alone = SourceOnly("svm").fit(ROWS[0], NAMES[LABELS[0]], XT)
+    np.testing.assert_array_equal(vote.predict(XT), alone.predict(XT))
+    assert set(vote.predict(ROWS[1], 2)) == {"cat"}
+    dogs = LABELS[0] == 1
+    with pytest.raises(ValueError, match="two classes or more to learn from, but each"):
+        SourceVote(CORAL()).fit(
+            [ROWS[0][dogs], ROWS[1][cats]], [LABELS[0][dogs], LABELS[1][cats]], XT
+        )
+
+
+def test_class_shares_may_go_by_name():
+    shares, labels = {"cat": 0.6, "dog": 0.3, "emu": 0.1}, [NAMES[each] for each in LABELS]
+    nearest = {"classifier": "nearest", "self_training": 0}
+    method = ILSClassifier(3, class_prior=shares, **nearest)
+    pooled = PooledSources(method).fit(ROWS, labels, XT)
+    alone = ILSClassifier(3, class_prior=[0.6, 0.3, 0.1], **nearest)
+    alone.fit(np.vstack(ROWS), np.concatenate(labels), XT)
+    np.testing.assert_array_equal(pooled.predict(XT), alone.predict(XT))
+    some = LABELS[1] != 2  # of the others this source has two thirds and one third
+    rows, known = [ROWS[0], ROWS[1][some]], [labels[0], labels[1][some]]
+    vote = SourceVote(method).fit(rows, known, XT)
+    np.testing.assert_allclose(vote.estimators_[0].class_prior_, [0.6, 0.3, 0.1])
+    np.testing.assert_allclose(vote.estimators_[1].class_prior_, [2 / 3, 1 / 3])
+    none = ILSClassifier(3, class_prior={"cat": 0.5, "dog": 0.5, "emu": 0.0}, **nearest)
+    emus = LABELS[2] == 2
+    given = [ROWS[0], ROWS[2][emus]], [labels[0], labels[2][emus]]
+    assert set(SourceVote(none).fit(*given, XT).predict(XT)) <= {"cat", "dog"}

@@ -92,3 +92,22 @@ def test_a_frame_has_no_mean_of_its_own():
     frame = dd.from_pandas(pd.DataFrame(XT), npartitions=2)
     with pytest.raises(ValueError, match="for which a Dask array is needed"):
         model.predict(frame, "unseen")
+
+
+def test_of_many_labelled_rows_a_sample_is_compared(monkeypatch):
+    monkeypatch.setattr("ilspace.dask.labels.MOST_LABELLED", 50)
+    monkeypatch.setattr("ilspace.dask.labels.PAIR_ROWS", 30)
+    objective = ObjectiveSettings(source_weights="equal")
+    model = ILSClassifier(3, classifier="nearest", objective=objective)
+    blocks = [in_blocks(each) for each in ROWS]
+    with pytest.warns(UserWarning, match="All pairs of 60 labelled rows would take too long"):
+        model.fit(blocks, [in_blocks(LABELS[0]), *LABELS[1:]], in_blocks(XT))
+    assert model._n_rows[:3] == (24, 18, 18)
+    assert [int(each.sum()) for each in model._class_counts] == [12, 9, 9, 0]
+    assert all((each > 0).all() for each in model._class_counts[:3])
+    for mean, rows in zip(model.map_.means, [*ROWS, XT], strict=True):
+        np.testing.assert_allclose(mean, rows.mean(axis=0))  # of all rows
+    assert model.score(XT, DATA.yt) > 0.8
+    monkeypatch.setattr("ilspace.dask.labels.MOST_LABELLED", 60)
+    exact = ILSClassifier(3, classifier="nearest", objective=objective).fit(blocks, LABELS, XT)
+    assert [int(each.sum()) for each in exact._class_counts] == [24, 18, 18, 0]

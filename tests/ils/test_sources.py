@@ -5,7 +5,12 @@ import pytest
 from scipy.linalg import expm
 
 from ilspace.domains import check_domains
-from ilspace.ils import source_evidence, weights_of_agreement
+from ilspace.ils import (
+    SourceEvidence,
+    source_evidence,
+    weights_of_agreement,
+    weights_of_evidence,
+)
 from ilspace.ils.rounds import TrainingRows
 
 MEANS = 2.5 * np.random.default_rng(0).standard_normal((4, 12))
@@ -92,3 +97,13 @@ def test_weights_of_sources_become_weights_of_rows():
     np.testing.assert_allclose(rows.weights[60:120], 1)
     np.testing.assert_allclose(rows.weights[120:180], 1 / 4)
     np.testing.assert_allclose(rows.weights[180:], 0.5)  # unlabelled target rows, once selected
+
+
+def test_labels_that_a_source_does_not_predict_itself_have_no_weight():
+    agreement = np.array([0.4, 0.4, 0.3])
+    found = weights_of_evidence(SourceEvidence(np.array([0.8, 0.2, 0.6]), agreement))
+    assert found[1] < 1e-5
+    rest = weights_of_agreement(agreement)[[0, 2]]
+    np.testing.assert_allclose(found[[0, 2]], rest / rest.sum(), rtol=1e-5)
+    alike = weights_of_evidence(SourceEvidence(np.array([0.8, 0.3, 0.6]), agreement))
+    np.testing.assert_allclose(alike, weights_of_agreement(agreement))

@@ -472,8 +472,8 @@ MUTANTS = (
         "target-labels-weigh-as-source-labels",
         "committee and verdict",
         "tables/members.py",
-        "np.repeat([1.0, LABEL_WEIGHT],",
-        "np.repeat([1.0, 1.0],",
+        "np.full(labelled.sum(), LABEL_WEIGHT)",
+        "np.full(labelled.sum(), 1.0)",
         ("tests/tables/test_members.py::test_a_target_label_weighs_as_three_source_labels",),
     ),
     Mutant(
@@ -1131,6 +1131,32 @@ MUTANTS = (
         "weights *= 1.0",
         (
             "tests/estimators/test_unseen.py::test_sources_are_equal_unless_they_cannot_be_relied_on",
+        ),
+    ),
+    Mutant(
+        "tables-weigh-alike-in-rules-without-adaptation",
+        "several sources",
+        "tables/training.py",
+        "sample_weight=(weights / weights.max())[owners]",
+        "sample_weight=None",
+        ("tests/tables/test_several_tables.py::test_shuffled_labels_hardly_weigh_in_any_member",),
+    ),
+    Mutant(
+        "labelled-rows-are-never-too-many",
+        "several sources",
+        "dask/labels.py",
+        "drawn = labelled[sample_of_classes(joined[labelled], n_most, rng)]",
+        "drawn = labelled",
+        ("tests/dask/test_several_sources.py::test_of_many_labelled_rows_a_sample_is_compared",),
+    ),
+    Mutant(
+        "random-labels-keep-their-weight",
+        "several sources",
+        "ils/sources.py",
+        "weights = np.where(_are_random(evidence.reliability), _NOTHING * weights, weights)",
+        "weights = weights * 1.0",
+        (
+            "tests/ils/test_sources.py::test_labels_that_a_source_does_not_predict_itself_have_no_weight",
         ),
     ),
     # -- dictionaries ------------------------------------------------------------------------------

@@ -11,9 +11,9 @@ from sklearn.utils._param_validation import HasMethods
 
 from ilspace.backend import on_host
 from ilspace.baselines._base import Baseline, by_domain, dense_domain
-from ilspace.domains import Domain, Domains
+from ilspace.domains import Domain, Domains, check_class_prior
 from ilspace.estimators import ILSClassifier
-from ilspace.ils import source_evidence, weights_of_agreement, weights_of_trust
+from ilspace.ils import source_evidence, weights_of_evidence, weights_of_trust
 
 
 class _OfSeveralSources(Baseline):
@@ -47,11 +47,24 @@ class _OfSeveralSources(Baseline):
 
     def _fitted(self, source: Domain, target: Domain | None) -> Any:
         """The method, fitted to one source and the target; its classes are codes."""
-        given = ()
+        given, method = (), self._method()
+        prior = getattr(method, "class_prior", None)
+        if prior is not None and not isinstance(prior, str):
+            method.set_params(class_prior=self._shares_by_code(prior, np.unique(source.codes)))
         if target is not None:  # labels of classes that this source lacks are for the others
             known = np.where(np.isin(target.codes, source.codes), target.codes, -1)
             given = (target.X, known)
-        return self._method().fit(source.X, source.codes, *given)
+        return method.fit(source.X, source.codes, *given)
+
+    def _shares_by_code(self, prior: Any, codes: np.ndarray) -> dict[int, float]:
+        """Class shares, by name or in the order of `classes_`, of the classes of one source."""
+        shares = check_class_prior(prior, self.classes_)[codes]
+        if not shares.sum() > 0:
+            raise ValueError(
+                "Every source must have a class with a share, but one has none: leave that source "
+                "out, or give its classes a share."
+            )
+        return dict(zip(codes.tolist(), (shares / shares.sum()).tolist(), strict=True))
 
     def _check_rows(self, *given, **options):
         """Validate rows given after fit; returns them and the position of the domain of each."""
@@ -123,7 +136,8 @@ class SourceVote(_OfSeveralSources):
     """Adapt from each source alone, and let the models vote.
 
     The classes are those of the largest mean probability; of models without probabilities each has
-    one vote. A source row is classified by the model of its source. Columns may differ per source
+    one vote. A source of a single class has none. A source row is classified by the model of its
+    source. Columns may differ per source
     where the method takes such domains.
 
     Parameters
@@ -177,9 +191,18 @@ class SourceVote(_OfSeveralSources):
             self.source_weights_ = (
                 weights_of_trust(evidence)
                 if domains.target is None
-                else weights_of_agreement(evidence.agreement)
+                else weights_of_evidence(evidence)
             )
-        self.estimators_ = tuple(self._fitted(each, domains.target) for each in domains.sources)
+        several = [len(np.unique(each.codes)) > 1 for each in domains.sources]
+        if not any(several):
+            raise ValueError(
+                "A source must have two classes or more to learn from, but each of them has one: "
+                "pool them with PooledSources, or use ILSClassifier."
+            )
+        self.estimators_ = tuple(
+            self._fitted(each, domains.target) if can_learn else _OneClass(each.codes[0])
+            for each, can_learn in zip(domains.sources, several, strict=True)
+        )
 
     def _predict_codes(self, X, position: np.ndarray) -> np.ndarray:
         X, codes = on_host(X), np.empty(X.shape[0], dtype=np.int64)
@@ -195,6 +218,8 @@ class SourceVote(_OfSeveralSources):
         """Weighted votes for the classes of target rows."""
         votes, knowing = np.zeros((X.shape[0], len(self.classes_))), np.zeros(len(self.classes_))
         for model, weight in zip(self.estimators_, self.source_weights_, strict=True):
+            if isinstance(model, _OneClass):
+                continue
             votes += weight * _votes(model, X, len(self.classes_))
             knowing[model.classes_] += weight
         # who has never seen a class says nothing of it
@@ -209,3 +234,14 @@ def _votes(model: Any, X: Any, n_classes: int) -> np.ndarray:
     else:
         votes[np.arange(len(votes)), model.predict(X)] = 1.0
     return votes
+
+
+class _OneClass:
+    """What is said of the rows of a source that has a single class."""
+
+    def __init__(self, code: int):
+        self.classes_ = np.array([code])
+
+    def predict(self, X: Any, domain: str = "target") -> np.ndarray:
+        """That class, for each row."""
+        return np.repeat(self.classes_, X.shape[0])

@@ -26,6 +26,9 @@ EXAMPLES = """**Examples**
 - `ilspace adapt old.parquet new.csv --label state --id patient --class-frequencies
   sick=0.3,well=0.7 -o out`: it is known how many in the new file are sick
 
+- `ilspace adapt north.csv south.csv west.csv --target east.csv --label class -o out`: several
+  sources, whose weights are found without labels of the target
+
 - `ilspace adapt mri.csv ct.csv --label diagnosis -o out`: other columns in each file; then some
   rows of the second need a diagnosis, the others leave it blank
 
@@ -86,14 +89,15 @@ class Scaling(enum.StrEnum):
 
 
 def adapt(
-    source: Annotated[
-        str,
+    tables: Annotated[
+        list[str],
         typer.Argument(
-            help="Labelled table: CSV, Parquet, Excel, NPZ or MAT; - for standard input. Or a "
-            "folder with a folder of pictures for each class."
+            metavar="SOURCE TARGET",
+            help="Labelled table, and table to label: CSV, Parquet, Excel, NPZ or MAT; - for "
+            "standard input. Or folders of pictures, of the source one folder in it for each "
+            "class. With --target: one labelled table or more.",
         ),
     ],
-    target: Annotated[str, typer.Argument(help="Table, or folder of pictures, to label.")],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for the results; must be new.")
     ],
@@ -103,6 +107,10 @@ def adapt(
             help="Column of labels. If the target has it too, rows where it is not blank help. "
             "Folders of pictures need none."
         ),
+    ] = None,
+    target: Annotated[
+        str | None,
+        typer.Option(help="Table to label; then all tables that are named before are sources."),
     ] = None,
     ids: Annotated[
         list[str] | None,
@@ -190,7 +198,7 @@ def adapt(
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same results.")] = 0,
 ) -> None:
-    """Label the rows of a table, learning from a labelled table of another domain.
+    """Label the rows of a table, learning from a labelled table of another domain, or several.
 
     Columns are matched by name, whatever their order; strings become categories, and sentences
     become numbers that their words decide; missing numbers are filled with the mean of the column
@@ -207,13 +215,14 @@ def adapt(
         from ilspace.tables.job import adapt_files
         from ilspace.tables.outputs import check_folder, write_outputs
 
+        sources, target = _tables(tables, target)
         check_folder(output, force=force)
         options = picture_options(pictures, backbone, cache)
         class_prior = read_class_frequencies(class_frequencies)
         # the cluster ends after the bar, and however the job ends
         with cluster(dask), _bar(quiet) as listener:
             adaptation = adapt_files(
-                source,
+                sources,
                 target,
                 label=label,
                 ids=tuple(ids or ()),
@@ -241,6 +250,21 @@ def adapt(
         if as_json:
             typer.echo(json.dumps(summary, ensure_ascii=False))
         _say(summary, output, quiet=quiet)
+
+
+def _tables(named: list[str], target: str | None) -> tuple[list[str], str]:
+    """The sources and the target."""
+    from ilspace.tables import TableError
+
+    if target is not None:
+        return named, target
+    if len(named) != 2:
+        many = "one table is" if len(named) == 1 else f"{len(named)} tables are"
+        raise TableError(
+            f"A source and a target must be named, but {many}: with several sources, name the "
+            "target with --target."
+        )
+    return named[:1], named[1]
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from scipy import sparse
 from sklearn.utils.validation import _get_feature_names
 
 from ilspace.backend import is_dask
-from ilspace.dask.labels import encoded, label_blocks
+from ilspace.dask.labels import encoded, label_blocks, thinned
 from ilspace.dask.pairs import DaskRows
 from ilspace.dask.partitions import (
     class_sums,
@@ -50,9 +50,9 @@ class DaskDomain(DomainSize):
     moments : Moments
         Of all rows.
     partitions : list of Delayed
-        The labelled rows.
+        The labelled rows, or a sample of them where there are many.
     counts : ndarray of shape (n_classes,)
-        Labelled rows of each class.
+        These rows of each class.
     centred_means : ndarray of shape (n_classes, d)
         Their centred means; 0 for a class without rows.
     dtype : dtype
@@ -504,9 +504,10 @@ def _summarise(
     yt_blocks = None if yt is None else label_blocks(yt, arrays[-1], names=("yt", "Xt"))
     n_target_blocks = len(blocks[-1]) if len(blocks) > len(ys) else 0
     classes, codes, counts = encoded(y_blocks, yt_blocks, n_target_blocks=n_target_blocks)
+    kept, n_kept = thinned(codes, counts)
     partitions = [
         cut_partitions(rows, code, counts=count.sum(axis=1))
-        for rows, code, count in zip(blocks, codes, counts, strict=False)
+        for rows, code, count in zip(blocks, kept, n_kept, strict=False)
     ]
     # in one computation, so that each block is read once
     summaries, partitions = persist([summarised(each) for each in blocks], partitions)
@@ -518,7 +519,7 @@ def _summarise(
         if moments is None:
             raise RuntimeError(f"{name} has finite rows but no moments.")
         dtype = np.dtype(np.float32 if arrays[position].dtype == np.float32 else np.float64)
-        held, count = partitions[position], counts[position].sum(axis=0)
+        held, count = partitions[position], n_kept[position].sum(axis=0)
         means = _class_means(moments, held, count)
         labels = codes[position] or [None] * len(blocks[position])
         sizes = arrays[position].chunks[0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ilspace.domains.labels import (
     missing_labels,
     natural_labels,
 )
+from ilspace.rules.class_prior import sample_of_classes
 
 
 def label_blocks(y: Any, rows: Any, *, names: tuple[str, str]) -> list[Any]:
@@ -204,6 +206,65 @@ def encoded(
     if yt_blocks is None:
         counts[-1] = np.zeros((n_target_blocks, len(classes)), dtype=np.int64)
     return classes, tuple(codes), tuple(map(np.array, counts))
+
+
+MOST_LABELLED = 20_000
+"""Labelled rows of all domains up to which all their pairs are compared."""
+
+PAIR_ROWS = 10_000
+"""Rows that are drawn of more."""
+
+
+def thinned(
+    codes: Sequence[list[Any]], counts: Sequence[np.ndarray]
+) -> tuple[Sequence[list[Any]], Sequence[np.ndarray]]:
+    """Leave the labels of a sample, where all pairs of labelled rows would be too many.
+
+    Parameters
+    ----------
+    codes : sequence of list of Delayed
+        For each domain one array per block; an empty list where no row has a label.
+    counts : sequence of ndarray of int, shape (n_blocks, n_classes)
+        Labelled rows of each class in each block.
+
+    Returns
+    -------
+    codes : sequence of list
+        The same, with -1 for labelled rows that were not drawn: of each domain as large a share of
+        its rows, at least two of them, and one of each class.
+    counts : sequence of ndarray
+        Those of the drawn rows.
+    """
+    from dask.base import compute
+
+    total = sum(int(each.sum()) for each in counts)
+    if total <= MOST_LABELLED:
+        return codes, counts
+    warnings.warn(
+        f"All pairs of {total} labelled rows would take too long: the loss over pairs, and the "
+        f"nearest neighbours, are those of a random sample of {PAIR_ROWS}. Means and covariances "
+        "are of all rows.",
+        UserWarning,
+        stacklevel=7,  # the caller of fit, which is wrapped
+    )
+    rng = np.random.default_rng(0)  # a fit of all pairs draws nothing either
+    found, left = [], []
+    for blocks, count in zip(codes, counts, strict=True):
+        whole = [np.asarray(each) for each in compute(*blocks)]
+        if count.sum() == 0:
+            found.append(blocks)
+            left.append(count)
+            continue
+        joined = np.concatenate(whole)
+        labelled = np.flatnonzero(joined >= 0)
+        n_most = max(PAIR_ROWS * len(labelled) // total, count.shape[1], 2)
+        drawn = labelled[sample_of_classes(joined[labelled], n_most, rng)]
+        kept = np.full(len(joined), -1)
+        kept[drawn] = joined[drawn]
+        parts = np.split(kept, np.cumsum([len(each) for each in whole])[:-1])
+        found.append(parts)
+        left.append(np.array([block_counts(each, count.shape[1]) for each in parts]))
+    return found, left
 
 
 def block_counts(codes: np.ndarray, n_classes: int) -> np.ndarray:

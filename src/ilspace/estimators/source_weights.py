@@ -9,7 +9,7 @@ import numpy as np
 
 from ilspace.backend import on_host
 from ilspace.domains import Domains
-from ilspace.ils import ObjectiveSettings, source_evidence, weights_of_agreement, weights_of_trust
+from ilspace.ils import ObjectiveSettings, source_evidence, weights_of_evidence, weights_of_trust
 
 
 def weigh_sources(
@@ -48,7 +48,7 @@ def weigh_sources(
         if domains.target is None:
             weights = weights_of_trust(evidence)
         else:
-            weights = weights_of_agreement(evidence.agreement)
+            weights = weights_of_evidence(evidence)
         if verbose:
             pairs = zip(domains.names, weights, strict=False)  # the target has none
             listed = ", ".join(f"{source} {weight:.3f}" for source, weight in pairs)

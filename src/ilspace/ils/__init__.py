@@ -14,6 +14,7 @@ from ilspace.ils.sources import (
     SourceEvidence,
     source_evidence,
     weights_of_agreement,
+    weights_of_evidence,
     weights_of_trust,
 )
 
@@ -29,5 +30,6 @@ __all__ = [
     "source_evidence",
     "update_ils",
     "weights_of_agreement",
+    "weights_of_evidence",
     "weights_of_trust",
 ]

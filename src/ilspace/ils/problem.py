@@ -261,7 +261,8 @@ def _place(
         gains = (*own, 1.0)
     spaces = tuple(space.joined(basis) for space, basis in zip(spaces, bases, strict=True))
     if narrow and on_target_axes and settings.reduce:
-        spaces = (*spaces[:-1], _narrowed(spaces[-1], domains.all[-1], bases[-1]))
+        *others, last = spaces
+        spaces = (*others, _narrowed(last, domains.all[-1], bases[-1]))
     starts = tuple(space.restrict(basis) for space, basis in zip(spaces, bases, strict=True))
     return spaces, starts, gains
 

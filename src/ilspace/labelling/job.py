@@ -147,6 +147,11 @@ def _job_of_results(folder: Path) -> LabellingJob:
     """Find the tables that results came from."""
     inputs = inputs_of(folder)
     remedy = f"name two files, ilspace label SOURCE TARGET --label {inputs['label']}"
+    if "sources" in inputs:
+        raise TableError(
+            f"Rows are chosen for models of one source, but {folder} came from "
+            f"{len(inputs['sources'])}: {remedy}."
+        )
     found = found_again(folder, inputs, remedy=remedy)
     prior = inputs["class_frequencies"]
     options = {

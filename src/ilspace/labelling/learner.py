@@ -206,7 +206,7 @@ class Learner:
         if before is None:
             # without columns in common nothing can be fitted before there are labels
             try:
-                self.selector.fit(*tables)
+                self.selector.fit(*tables[:4])  # of one source
             except ValueError:
                 known = self._known(task)
                 if known is None:

@@ -50,6 +50,7 @@ from ilspace.tables.members import (
 )
 from ilspace.tables.restored import check_restored
 from ilspace.tables.sentences import TFIDF
+from ilspace.tables.several import several_sources
 from ilspace.tables.training import COMMITTEE, Tables, Training
 from ilspace.tables.trust import Trust, in_words, learn_trust
 
@@ -65,7 +66,7 @@ _WEIGHTS = schema.Check("be 0 or more", lambda weights: np.all(weights >= 0))
 
 @loadable
 class TableClassifier(ClassifierMixin, BaseEstimator):
-    """Label the rows of a table, given a labelled table of another domain.
+    """Label the rows of a table, given a labelled table of another domain, or several.
 
     Finds out what the columns are, fills missing values, asks a committee of classifiers, some of
     which adapt to the target and some do not, and averages what they say. Probabilities are as
@@ -118,6 +119,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         From rows of each domain to numbers.
     own_encoder_ : encoding.TableEncoder
         As `source_encoder_`, with the moments of source rows weighed by the class shares.
+    source_names_ : tuple of str
+        Names of the sources.
+    source_weights_ : ndarray of shape (n_sources,)
+        Their weights, of sum 1, found without target labels: rows of a source weigh so much in all
+        members, but not in `unadapted_`.
     class_prior_ : ndarray of shape (n_classes,)
         Shares of the classes that were assumed.
     prior_estimate_ : ClassPriorEstimate or None
@@ -181,6 +187,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
                 "notes": schema.Each(STRING),
             },
         ),
+        "source_names_": schema.Each(STRING, "sources", check=schema.NOT_EMPTY),
+        "source_weights_": schema.ArrayOf(("sources",), check=schema.POSITIVE),
         "class_prior_": schema.ArrayOf(("c",)),
         "member_weights_": schema.ArrayOf(("m",), check=_WEIGHTS),
         "agreement_": Agreement.schema,
@@ -218,19 +226,24 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.callback = callback
 
     @_fit_context(prefer_skip_nested_validation=False)
-    def fit(self, X, y=None, Xt=None, yt=None):
-        """Learn from a labelled table and one with few labels or none.
+    def fit(self, X, y=None, Xt=None, yt=None, sample_domain=None, *, source_names=None):
+        """Learn from a labelled table, or several, and one with few labels or none.
 
         Parameters
         ----------
-        X : DataFrame
-            Rows of the source.
-        y : array-like of shape (n,)
+        X : DataFrame, or list of DataFrame
+            Rows of the source; or one table per source, of which the columns are used that all
+            have.
+        y : array-like of shape (n,), or list of them
             Their labels.
         Xt : DataFrame
             Rows of the target.
         yt : array-like of shape (nt,), optional
             Labels of the target rows; None, NaN or -1 where there is none.
+        sample_domain : array-like of shape (n,), optional
+            Positive number of the source of each row of `X`, where it holds several.
+        source_names : sequence of str, optional
+            Names of the sources.
 
         Returns
         -------
@@ -248,11 +261,12 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             raise TableError(
                 f"The method must be one of {', '.join(names)}, but is {self.method!r}."
             )
+        X, y, owners, names, notes = several_sources(X, y, sample_domain, source_names)
         y = np.asarray(natural_labels(y))
         check_consistent_length(X, y)
         classes, codes = encode_source(y)
         known = encode_target(yt, classes, len(Xt))
-        self.plan_ = plan_columns(
+        plan = plan_columns(
             X,
             Xt,
             ids=self.ids,
@@ -261,6 +275,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             text_features=self.text_features,
             matching=self.matching,
         )
+        self.plan_, self.source_names_ = replace(plan, notes=(*notes, *plan.notes)), names
         if not self.plan_.are_shared and (known < 0).all():
             raise TableError(
                 "Tables whose columns are not matched by name are related by labels alone, but no "
@@ -273,10 +288,10 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             scaling = encoding.default_scaling((X, self.plan_.source), (Xt, self.plan_.target))
         self.source_encoder_, _ = encoding.fit_encoder(X, self.plan_.source, scaling=scaling)
         self.target_encoder_, _ = encoding.fit_encoder(Xt, self.plan_.target, scaling=scaling)
-        self._fit_encoded(classes, Tables(X, codes, Xt, known))
+        self._fit_encoded(classes, Tables(X, codes, Xt, known, owners))
         return self
 
-    def refit(self, X, y, Xt, yt=None, *, target_encoder):
+    def refit(self, X, y, Xt, yt=None, sample_domain=None, *, target_encoder):
         """Learn again from the same tables, with another scaling of the target.
 
         Parameters
@@ -289,6 +304,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             Rows of the target.
         yt : array-like of shape (nt,), optional
             Labels of the target rows; None where there is none.
+        sample_domain : array-like of shape (n,), optional
+            As for :meth:`fit`.
         target_encoder : encoding.TableEncoder
             For the columns of the last fit.
 
@@ -297,10 +314,11 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self
             Fitted.
         """
+        X, y, owners, *_ = several_sources(X, y, sample_domain, None)
         classes, codes = encode_source(np.asarray(natural_labels(y)))
         self.target_encoder_ = target_encoder
         known = encode_target(yt, classes, len(Xt))
-        self._fit_encoded(classes, Tables(X, codes, Xt, known))
+        self._fit_encoded(classes, Tables(X, codes, Xt, known, owners))
         return self
 
     def _training(self, classes: np.ndarray) -> Training:
@@ -314,15 +332,16 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             self.plan_,
             self.source_encoder_,
             self.target_encoder_,
+            self.source_names_,
         )
 
     def _fit_encoded(self, classes: np.ndarray, tables: Tables) -> None:
         """Learn from tables whose encoders are known."""
-        training, (_, codes, Xt, known) = self._training(classes), tables
+        training, (_, codes, Xt, known, _) = self._training(classes), tables
         learned = training.train(tables)
         self.members_, views = learned.members, learned.views
         self.class_prior_, self.prior_estimate_ = learned.prior, learned.estimate
-        self.own_encoder_ = learned.own_encoder
+        self.own_encoder_, self.source_weights_ = learned.own_encoder, learned.source_weights
         self.unadapted_ = training.train_unadapted(views, codes)
         self.held_out_: HeldOut | None = None
         self.member_weights_ = np.full(len(self.members_), 1 / len(self.members_))
@@ -361,7 +380,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.recommended_ = ADAPTED
         self.classes_ = classes
 
-    def hold_out(self, X, y, Xt, yt):
+    def hold_out(self, X, y, Xt, yt, sample_domain=None):
         """Find what is said of labelled target rows without their own labels.
 
         Parameters
@@ -374,6 +393,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             Rows of the target.
         yt : array-like of shape (nt,)
             Labels of the target rows; None where there is none.
+        sample_domain : array-like of shape (n,), optional
+            As for :meth:`fit`.
 
         Returns
         -------
@@ -381,9 +402,10 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             As `held_out_`, which a committee has since its fit.
         """
         check_is_fitted(self)
+        X, y, owners, *_ = several_sources(X, y, sample_domain, None)
         _, codes = encode_source(np.asarray(natural_labels(y)))
         known = encode_target(yt, self.classes_, len(Xt))
-        tables = Tables(X, codes, Xt, known)
+        tables = Tables(X, codes, Xt, known, owners)
         return self._training(self.classes_).hold_out(tables, self.class_prior_)
 
     def _target_views(self, entries: encoding.Entries) -> dict[str, np.ndarray]:
@@ -412,6 +434,10 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         found = [each.estimator for each in self.members_]
         return next((each for each in found if isinstance(each, ILSClassifier)), None)
 
+    def _check_domain(self, domain: object) -> None:
+        if domain not in self.source_names_:
+            check_domain(domain)
+
     def encode(self, X, domain="target"):
         """Rows as numbers, each table scaled by itself.
 
@@ -419,8 +445,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : DataFrame
             Rows of one domain.
-        domain : {"target", "source"}, default="target"
-            Which one.
+        domain : {"target", "source"} or str, default="target"
+            Which one; of several sources one by its name, ``"source"`` for the first.
 
         Returns
         -------
@@ -428,7 +454,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             Missing values filled, categories as indicators, scaled.
         """
         check_is_fitted(self)
-        check_domain(domain)
+        self._check_domain(domain)
         return (self.target_encoder_ if domain == "target" else self.own_encoder_).encode(X)
 
     def member_probabilities(self, X, domain="target"):
@@ -438,8 +464,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : DataFrame
             Rows of one domain.
-        domain : {"target", "source"}, default="target"
-            Which one.
+        domain : {"target", "source"} or str, default="target"
+            Which one; of several sources one by its name, ``"source"`` for the first.
 
         Returns
         -------
@@ -447,7 +473,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             Probabilities, in the order of `members_`.
         """
         check_is_fitted(self)
-        check_domain(domain)
+        self._check_domain(domain)
         if domain == "target":
             views = self._target_views(self.target_encoder_.read(X))
         else:
@@ -504,8 +530,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : DataFrame
             Rows of one domain.
-        domain : {"target", "source"}, default="target"
-            Which one.
+        domain : {"target", "source"} or str, default="target"
+            Which one; of several sources one by its name, ``"source"`` for the first.
 
         Returns
         -------
@@ -522,8 +548,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         ----------
         X : DataFrame
             Rows of one domain.
-        domain : {"target", "source"}, default="target"
-            Which one.
+        domain : {"target", "source"} or str, default="target"
+            Which one; of several sources one by its name, ``"source"`` for the first.
 
         Returns
         -------
@@ -593,8 +619,8 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             Their true labels.
         sample_weight : array-like of shape (n,), optional
             Weights of the rows.
-        domain : {"target", "source"}, default="target"
-            Which one.
+        domain : {"target", "source"} or str, default="target"
+            Which one; of several sources one by its name, ``"source"`` for the first.
 
         Returns
         -------
@@ -604,15 +630,17 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         truth = natural_labels(y, "row")
         return accuracy_score(truth, self.predict(X, domain), sample_weight=sample_weight)
 
-    def transform(self, X, domain="target"):
+    def transform(self, X, domain="target", *, sample_domain=None):
         """Rows in the latent space.
 
         Parameters
         ----------
         X : DataFrame
             Rows of one domain.
-        domain : {"target", "source"}, default="target"
-            Which one.
+        domain : {"target", "source"} or str, default="target"
+            Which one; of several sources one by its name, ``"source"`` for the first.
+        sample_domain : array-like of shape (n,), optional
+            Number of the source of each row, from 1, where they are of several.
 
         Returns
         -------
@@ -622,7 +650,13 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         rows, ils = self.encode(X, domain), self.ils_
         if ils is None:
             raise TableError(f"The method {self.method} has no latent space: use ils.")
-        return ils.transform(rows, domain)
+        if sample_domain is not None:
+            known = ils.source_names_
+            numbers = [known.index(name) + 1 if name in known else 1 for name in self.source_names_]
+            sample_domain = np.array(numbers)[np.asarray(sample_domain, dtype=int) - 1]
+        elif domain != "target" and domain not in ils.source_names_:
+            domain = "source"
+        return ils.transform(rows, domain, sample_domain=sample_domain)
 
     # -- on disk ---------------------------------------------------------------------------------
 

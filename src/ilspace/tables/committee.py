@@ -44,6 +44,8 @@ class Learned(NamedTuple):
         Of the source, with moments weighed by these shares.
     views : Views
         Both tables as numbers.
+    source_weights : ndarray of shape (n_sources,)
+        Weights of the sources, of sum 1.
     """
 
     members: tuple[Asked, ...]
@@ -51,6 +53,7 @@ class Learned(NamedTuple):
     estimate: ClassPriorEstimate | None
     own_encoder: TableEncoder
     views: Views
+    source_weights: np.ndarray
 
 
 def target_views(

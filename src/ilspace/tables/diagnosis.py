@@ -75,7 +75,7 @@ def diagnose(model: TableClassifier, tables: LabelledTables) -> Diagnosis:
     Diagnosis
         All of it.
     """
-    before, after = _shifts(model, tables.source, tables.target)
+    before, after = _shifts(model, tables)
     p_value = None if before is None else before.mmd_p_value
     verdict = judge(model, tables, shift_p_value=p_value)
     adapted = model.predict(_without_labels(tables))
@@ -84,16 +84,16 @@ def diagnose(model: TableClassifier, tables: LabelledTables) -> Diagnosis:
     return Diagnosis(verdict, before, after, balance, found, directions)
 
 
-def _shifts(
-    model: TableClassifier, source: pd.DataFrame, target: pd.DataFrame
-) -> tuple[Shift | None, Shift | None]:
+def _shifts(model: TableClassifier, tables: LabelledTables) -> tuple[Shift | None, Shift | None]:
     """Shift before and after adaptation."""
     before = after = None
+    source, target = tables.source, tables.target
     if model.plan_.are_shared:
         encode = model.source_encoder_.encode
         before = measure_shift(encode(source), encode(target))
     if model.ils_ is not None:
-        after = measure_shift(model.transform(source, "source"), model.transform(target))
+        sent = model.transform(source, "source", sample_domain=tables.sample_domain)
+        after = measure_shift(sent, model.transform(target))
     return before, after
 
 

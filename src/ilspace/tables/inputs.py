@@ -1,9 +1,9 @@
-"""Read the two tables of a job, be they files of rows or folders of pictures."""
+"""Read the tables of a job, be they files of rows or folders of pictures."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -11,7 +11,12 @@ import numpy as np
 import pandas as pd
 
 from ilspace.tables.errors import TableError
-from ilspace.tables.labels import LabelledTables, take_source_labels, take_target_labels
+from ilspace.tables.labels import (
+    LabelledTables,
+    check_label_column,
+    take_source_labels,
+    take_target_labels,
+)
 from ilspace.tables.partitioned import PartitionedTable
 from ilspace.tables.pictures import (
     CLASS,
@@ -23,8 +28,10 @@ from ilspace.tables.pictures import (
     refuse_folder_without,
 )
 from ilspace.tables.reading import STANDARD_INPUT, read_table, sha256_of
+from ilspace.tables.several import names_of_files, pooled_tables
 
-_SIDES = ("source", "target")
+_OWNER = "\0source"
+"""A column that no file has."""
 
 
 class PicturePair(NamedTuple):
@@ -81,6 +88,8 @@ class TableInputs:
         All rows of the target, where `tables` has a sample of them.
     pictures : PicturePair or None
         Where the pictures of the rows are, if they have some.
+    sources : dict
+        Path and digest of each source, by its name, where there are several.
     """
 
     tables: LabelledTables
@@ -90,10 +99,11 @@ class TableInputs:
     files: dict[str, dict[str, Any]]
     whole: PartitionedTable | None = None
     pictures: PicturePair | None = None
+    sources: dict[str, dict[str, Any]] = field(default_factory=dict)
 
 
 def read_inputs(
-    source: str | Path,
+    source: str | Path | Sequence[str | Path],
     target: str | Path,
     *,
     label: str | None,
@@ -104,12 +114,15 @@ def read_inputs(
     on_stage: Callable[[str], object] = lambda stage: None,
     on_count: Callable[[int, int], object] | None = None,
 ) -> TableInputs:
-    """Read two tables.
+    """Read two tables, or those of several sources and a target.
 
     Parameters
     ----------
-    source, target : str or Path
-        Tables, as :func:`~ilspace.tables.read_table` reads them, or folders of pictures.
+    source : str or Path, or sequence of them
+        Table, as :func:`~ilspace.tables.read_table` reads it, or folder of pictures; or one table
+        per source.
+    target : str or Path
+        Table, or folder of pictures.
     label : str or None
         The column of labels; None for folders of pictures, whose folders name the classes.
     ids : sequence of str
@@ -129,7 +142,12 @@ def read_inputs(
     TableInputs
         The tables.
     """
-    paths = {"source": source, "target": target}
+    sources = [source] if isinstance(source, str | Path) else list(source)
+    if not sources:
+        raise TableError("There must be a source to learn from, but there is none: name a file.")
+    if len(sources) > 1:
+        _refuse_several_folders([*sources, target], pictures)
+    paths = {"source": sources[0], "target": target}
     have_pictures = [are_pictures(each, pictures) for each in paths.values()]
     if any(have_pictures):
         if not all(have_pictures) or partitioned:
@@ -147,8 +165,7 @@ def read_inputs(
             "pictures, but is not: add --label."
         )
     notes: list[str] = []
-    read = read_table(source, string_columns=ids, label=label)
-    source_table, y = take_source_labels(read, label, name=str(source), notes=notes)
+    source_table, y, numbers = _read_sources(sources, label, ids, notes)
     classes, whole = np.unique(y), None
     if partitioned:
         whole = PartitionedTable.of(target, label=label)
@@ -162,14 +179,55 @@ def read_inputs(
         read = read_table(target, string_columns=ids, label=label)
     target_table, yt = take_target_labels(read, label, classes=classes)
     # by which the tables are found again; one on workers is not read as a whole
-    files = {
-        side: {"path": str(Path(path).absolute()), "sha256": sha256_of(path)}
-        for side, path in paths.items()
-        if side == "source" or not partitioned
-    }
-    tables = LabelledTables(source_table, y, target_table, yt)
+    files = {} if partitioned else {"target": _recognised(target)}
+    several = {}
+    if numbers is None:
+        files = {"source": _recognised(sources[0])} | files
+    else:
+        several = dict(zip(names_of_files(sources), map(_recognised, sources), strict=True))
+    tables = LabelledTables(source_table, y, target_table, yt, numbers)
     _refuse_one_row(tables, target)
-    return TableInputs(tables, label, tuple(ids), tuple(notes), files, whole)
+    return TableInputs(tables, label, tuple(ids), tuple(notes), files, whole, None, several)
+
+
+def _recognised(path: str | Path) -> dict[str, str | None]:
+    """What tells a file again."""
+    return {"path": str(Path(path).absolute()), "sha256": sha256_of(path)}
+
+
+def _refuse_several_folders(paths: Sequence[str | Path], pictures: PictureOptions | None) -> None:
+    if any(are_pictures(each, pictures) for each in paths):
+        raise TableError(
+            "Several sources must be tables, but there are pictures among them: put the pictures "
+            "of all sources into one folder, or make tables of them with ilspace embed."
+        )
+
+
+def _read_sources(
+    paths: Sequence[str | Path], label: str, ids: Sequence[str], notes: list[str]
+) -> tuple[pd.DataFrame, np.ndarray, np.ndarray | None]:
+    """Rows of all sources, their labels, and the number of the source of each from 1."""
+    if len(paths) == 1:
+        read = read_table(paths[0], string_columns=ids, label=label)
+        return (*take_source_labels(read, label, name=str(paths[0]), notes=notes), None)
+    names = names_of_files(paths)
+    tables = [read_table(path, string_columns=ids, label=label) for path in paths]
+    for each, path in zip(tables, paths, strict=True):
+        check_label_column(each, label, name=str(path))
+    pooled, owners, said = pooled_tables(tables, names)
+    notes += said
+    # told by a column of their own, until the rows without a label are gone
+    pooled, y = take_source_labels(
+        pooled.assign(**{_OWNER: owners}), label, name="The sources", notes=notes
+    )
+    owners = pooled.pop(_OWNER).to_numpy()
+    sizes = np.bincount(owners, minlength=len(paths))
+    if sizes.min() < 2:
+        raise TableError(
+            "Every source must have two labelled rows or more, but "
+            f"{paths[int(sizes.argmin())]} has {sizes.min()}: add rows, or leave it out."
+        )
+    return pooled, y, owners + 1
 
 
 def _read_pictures(
@@ -237,13 +295,16 @@ def _refuse_one_row(tables: LabelledTables, target: str | Path) -> None:
         )
 
 
-def refuse_two_standard_inputs(source: str | Path, target: str | Path) -> None:
-    """Refuse to read both tables from the standard input.
+def refuse_two_standard_inputs(sources: Sequence[str | Path], target: str | Path) -> None:
+    """Refuse to read more than one table from the standard input.
 
     Parameters
     ----------
-    source, target : str or Path
+    sources : sequence of str or Path
         As they were named.
+    target : str or Path
+        As it was named.
     """
-    if str(source) == str(target) == STANDARD_INPUT:
-        raise TableError("One of the tables may be the standard input, but both are: name a file.")
+    if [str(each) for each in (*sources, target)].count(STANDARD_INPUT) > 1:
+        which = "both are" if len(sources) == 1 else "more are"
+        raise TableError(f"One of the tables may be the standard input, but {which}: name a file.")

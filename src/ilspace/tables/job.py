@@ -1,4 +1,4 @@
-"""From two files to labels, a model and a report."""
+"""From files to labels, a model and a report."""
 
 from __future__ import annotations
 
@@ -77,6 +77,8 @@ class Adaptation:
         What was asked for.
     whole : PartitionedTable or None
         All rows of the target, where `target` is a sample of them.
+    sample_domain : ndarray of shape (n,) or None
+        Number of the source of each row of `source`, from 1; None where there is one.
     pictures : PicturePair or None
         Where the pictures of the rows are, if they have some.
     """
@@ -93,6 +95,7 @@ class Adaptation:
     inputs: dict[str, Any]
     whole: PartitionedTable | None = None
     pictures: PicturePair | None = None
+    sample_domain: np.ndarray | None = None
 
     def _repr_html_(self) -> str:
         """What a notebook shows: the verdict, how much is trusted, and some labels."""
@@ -115,7 +118,7 @@ class Adaptation:
 
 
 def adapt_files(
-    source: str | Path,
+    source: str | Path | Sequence[str | Path],
     target: str | Path,
     *,
     label: str | None = None,
@@ -132,12 +135,16 @@ def adapt_files(
     pictures: PictureOptions | None = None,
     listener: Listener | None = None,
 ) -> Adaptation:
-    """Learn from two files.
+    """Learn from two files, or from several sources and a target.
 
     Parameters
     ----------
-    source, target : str or Path
-        Tables, as :func:`~ilspace.tables.read_table` reads them, or folders of pictures.
+    source : str or Path, or sequence of them
+        Labelled table, as :func:`~ilspace.tables.read_table` reads it, or folder of pictures; or
+        one table per source, which are named as their files are, and of which the columns are used
+        that all have.
+    target : str or Path
+        Table, or folder of pictures, to label.
     label : str, optional
         The column of labels. The target may have it too, with missing values: then its labels
         are used. Folders of pictures need none: a folder in them is a class.
@@ -170,7 +177,8 @@ def adapt_files(
     """
     start = time.perf_counter()
     tell = listener or Listener()
-    refuse_two_standard_inputs(source, target)
+    sources = [source] if isinstance(source, str | Path) else list(source)
+    refuse_two_standard_inputs(sources, target)
     for names, option in ((ids, "--id"), (ignored, "--ignore"), (text, "--text")):
         if label is not None and label in names:
             raise TableError(
@@ -179,7 +187,7 @@ def adapt_files(
             )
     tell.on_stage("reading")
     read = read_inputs(
-        source,
+        sources,
         target,
         label=label,
         ids=ids,
@@ -190,7 +198,7 @@ def adapt_files(
         on_count=tell.on_count,
     )
     tables, whole, notes, ids = read.tables, read.whole, list(read.notes), read.ids
-    source_table, _, target_table, yt = tables
+    source_table, _, target_table, yt, numbers = tables
     if read.pictures is not None and scaling == "auto":
         scaling = read.pictures.embedder.backbone.scaling
     columns = {
@@ -213,7 +221,7 @@ def adapt_files(
         warnings.filterwarnings("ignore", "The number of unique classes is greater", UserWarning)
         tell.on_stage("fitting")
         with as_table_errors():
-            model.fit(*tables)
+            model.fit(*tables, source_names=None if numbers is None else tuple(read.sources))
             if whole is not None:
                 fit_whole(model, tables, whole)
         tell.on_stage("judging")
@@ -231,19 +239,22 @@ def adapt_files(
         for each in caught
         if not issubclass(each.category, _FOR_DEVELOPERS)
     )
-    inputs = {"source": str(source), "target": str(target), "label": read.label, "seed": seed}
+    joined = ", ".join(map(str, sources))
+    inputs: dict[str, Any] = {"source": joined, "target": str(target), "label": read.label}
+    inputs["seed"] = seed
     inputs |= {"method": method, "scaling": scaling, "columns": matching}
     inputs |= {"id": list(ids), "ignore": list(ignored), "text": list(text)}
     inputs["text_features"] = text_features
     inputs["class_frequencies"] = class_prior if isinstance(class_prior, str) else dict(class_prior)
     inputs["files"] = read.files
+    if numbers is not None:
+        inputs["sources"] = read.sources
     if read.pictures is not None:
         column = None if pictures is None else pictures.column
         inputs["pictures"] = {"column": column, **read.pictures.embedder.about()}
     seconds = time.perf_counter() - start
-    return Adaptation(
-        model, *tables, labelled, diagnosis, tuple(notes), seconds, inputs, whole, read.pictures
-    )
+    told = (labelled, diagnosis, tuple(notes), seconds, inputs, whole, read.pictures, numbers)
+    return Adaptation(model, *tables[:4], *told)
 
 
 def _judged(tables: LabelledTables, seed: int) -> LabelledTables:
@@ -258,7 +269,7 @@ def _judged(tables: LabelledTables, seed: int) -> LabelledTables:
         order = np.delete(order, np.arange(min(JUDGED_ROWS // 2, n_labelled), n_labelled))
     kept = np.sort(order[:JUDGED_ROWS])
     yt = None if tables.yt is None else tables.yt[kept]
-    return LabelledTables(tables.source, tables.y, tables.target.iloc[kept], yt)
+    return tables._replace(target=tables.target.iloc[kept], yt=yt)
 
 
 def _samples(tables: LabelledTables, model: TableClassifier) -> list[str]:

@@ -44,12 +44,15 @@ class LabelledTables(NamedTuple):
         The table of the target.
     yt : ndarray of shape (nt,) or None
         Its labels, None for a row without; None if no row has one.
+    sample_domain : ndarray of shape (n,) or None
+        Number of the source of each row, from 1; None where there is one.
     """
 
     source: pd.DataFrame
     y: np.ndarray
     target: pd.DataFrame
     yt: np.ndarray | None
+    sample_domain: np.ndarray | None = None
 
 
 def take_source_labels(
@@ -75,13 +78,7 @@ def take_source_labels(
     y : ndarray of str, shape (n,)
         Their labels.
     """
-    if label not in table.columns:
-        names = [str(each) for each in table.columns]
-        met = f"{', '.join(names[:10])}{' …' * (len(names) > 10)}"
-        raise TableError(
-            f"{name} must have the column {label!r} of labels, but has {met}: name the right one "
-            f"with --label{_suggestion(label, names)}."
-        )
+    check_label_column(table, label, name=name)
     has_label = ~table[label].isin(_NO_LABEL).to_numpy()
     if notes is not None and not has_label.all():
         markers = sorted({each for each in table[label][~has_label] if each})
@@ -108,6 +105,27 @@ def take_source_labels(
             f"Most rows of {name} are a class of their own: is {label!r} the column of labels?"
         )
     return table.drop(columns=label), y
+
+
+def check_label_column(table: pd.DataFrame, label: str, *, name: str) -> None:
+    """Refuse a table without the column of labels.
+
+    Parameters
+    ----------
+    table : DataFrame
+        As it was read.
+    label : str
+        The column of labels.
+    name : str
+        What to call the table.
+    """
+    if label not in table.columns:
+        names = [str(each) for each in table.columns]
+        met = f"{', '.join(names[:10])}{' …' * (len(names) > 10)}"
+        raise TableError(
+            f"{name} must have the column {label!r} of labels, but has {met}: name the right one "
+            f"with --label{_suggestion(label, names)}."
+        )
 
 
 def _suggestion(label: str, names: list[str]) -> str:

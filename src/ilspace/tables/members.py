@@ -38,11 +38,15 @@ _SMALL = schema.Check("be at most 1e100", lambda weights: np.all(np.abs(weights)
 _POSITION = {"source": 0, "target": -1}
 
 
-class _TwoTables(ClassifierMixin, BaseEstimator):
+class TwoTables(ClassifierMixin, BaseEstimator):
     """A classifier of rows of the same columns in two tables.
 
-    Its parameters are `class_prior`, shares of the classes in the target by which labelled rows
-    are weighed, or None, and `random_state`, which draws rows where there are many.
+    Parameters
+    ----------
+    class_prior : array-like of shape (n_classes,), default=None
+        Shares of the classes in the target, by which labelled rows are weighed.
+    random_state : int, RandomState instance, Generator or None, default=None
+        Draws rows where there are many.
     """
 
     _revision: ClassVar[int] = 1
@@ -58,7 +62,7 @@ class _TwoTables(ClassifierMixin, BaseEstimator):
         self.class_prior = class_prior
         self.random_state = random_state
 
-    def fit(self, X, y, Xt=None, yt=None):
+    def fit(self, X, y, Xt=None, yt=None, *, sample_weight=None):
         """Learn from labelled rows of a table, and rows of another one.
 
         Parameters
@@ -71,6 +75,8 @@ class _TwoTables(ClassifierMixin, BaseEstimator):
             Rows of the target.
         yt : ndarray of shape (nt,), optional
             Their labels, None for a row without.
+        sample_weight : ndarray of shape (n,), optional
+            Positive weights of the source rows.
 
         Returns
         -------
@@ -82,7 +88,7 @@ class _TwoTables(ClassifierMixin, BaseEstimator):
             Xt = np.zeros((0, X.shape[1]))
         target = Domain(Xt, encode_target(yt, self.classes_, len(Xt)))
         self.n_features_in_ = X.shape[1]
-        self._learn(Domain(X, codes), target)
+        self._learn(Domain(X, codes, sample_weight), target)
         return self
 
     def _learn(self, source: Domain, target: Domain) -> None:
@@ -124,7 +130,7 @@ class _TwoTables(ClassifierMixin, BaseEstimator):
 
 
 @loadable
-class LogisticRule(_TwoTables):
+class LogisticRule(TwoTables):
     """Logistic regression on the labelled rows of both tables, as if they were one.
 
     A labelled target row weighs as much as three source rows.
@@ -149,7 +155,7 @@ class LogisticRule(_TwoTables):
         labelled = target.codes >= 0
         rows = np.concatenate([source.X, target.X[labelled]])
         codes = np.concatenate([source.codes, target.codes[labelled]])
-        weights = np.repeat([1.0, LABEL_WEIGHT], [len(source.X), labelled.sum()])
+        weights = np.append(source.labelled_weights, np.full(labelled.sum(), LABEL_WEIGHT))
         self._regress(rows, codes, weights)
 
     def _regress(self, rows: np.ndarray, codes: np.ndarray, weights: np.ndarray) -> None:
@@ -212,7 +218,7 @@ class TargetLogisticRule(LogisticRule):
 
 
 @loadable
-class PlainSelfTraining(_TwoTables):
+class PlainSelfTraining(TwoTables):
     """The self-training rule of ILSClassifier on principal axes of both tables, each centred.
 
     Attributes
@@ -387,8 +393,8 @@ def probabilities(estimator: Any, rows: np.ndarray, domain: str) -> np.ndarray:
         Fitted; of this package, or alike.
     rows : ndarray of shape (n, d)
         Rows of one table.
-    domain : {"target", "source"}
-        Which one.
+    domain : {"target", "source"} or str
+        Which one; names of sources are for those that know several.
 
     Returns
     -------
@@ -396,6 +402,8 @@ def probabilities(estimator: Any, rows: np.ndarray, domain: str) -> np.ndarray:
         Rows sum to 1: those of `predict_proba`, the softmax of scores, or all for the predicted
         class, whichever the estimator has.
     """
+    if domain != "target" and domain not in getattr(estimator, "source_names_", ()):
+        domain = "source"
     if hasattr(estimator, "predict_proba"):
         return np.asarray(estimator.predict_proba(rows, domain), dtype=np.float64)
     if hasattr(estimator, "decision_function"):

@@ -69,7 +69,8 @@ def nearest_labelled(
     positions, labels = given.tolist(), [] if tables.yt is None else tables.yt[given].tolist()
     parts = [view(tables.target.iloc[given])] if len(given) else []
     if has_space or model.plan_.are_shared:
-        parts.append(view(tables.source, "source"))
+        numbers = {"sample_domain": tables.sample_domain} if has_space else {}
+        parts.append(view(tables.source, "source", **numbers))
         domains += ["source"] * len(tables.source)
         positions += range(len(tables.source))
         labels += tables.y.tolist()

@@ -66,6 +66,7 @@ def summary_of(adaptation: Adaptation) -> dict[str, Any]:
         "expected_accuracy": _expected_accuracy(model, verdict),
         "setting": "semi-supervised" if n_labelled else "unsupervised",
         "source": {"rows": len(adaptation.source), "columns": len(plan.source)},
+        **_sources(adaptation),
         "target": {
             "rows": adaptation.n_target_rows,
             "columns": len(plan.target),
@@ -93,6 +94,16 @@ def summary_of(adaptation: Adaptation) -> dict[str, Any]:
         | {"python": platform.python_version()},
         "files": [PREDICTIONS, *([MODEL] if can_be_saved(model) else []), REPORT, SUMMARY],
     }
+
+
+def _sources(adaptation: Adaptation) -> dict[str, Any]:
+    """Rows and weight of each source, where there are several."""
+    if adaptation.sample_domain is None:
+        return {}
+    model = adaptation.model
+    rows = np.bincount(adaptation.sample_domain)[1:].tolist()
+    parts = zip(model.source_names_, rows, model.source_weights_.tolist(), strict=True)
+    return {"sources": [{"name": name, "rows": n, "weight": w} for name, n, w in parts]}
 
 
 def _expected_accuracy(model: TableClassifier, verdict: Verdict) -> dict[str, Any]:

@@ -63,6 +63,7 @@ def report_page(adaptation: Adaptation, summary: dict[str, Any]) -> str:
     """
     sections = [
         Section("adapt-at-all", "Which labels to use", _which_labels(summary)),
+        *([Section("sources", "The sources", _sources(summary))] if "sources" in summary else []),
         Section("committee", "Who was asked, and who disagrees", _committee(summary)),
         Section("predictions", "The predictions", _predictions(adaptation, summary)),
         Section("doubtful", "The most doubtful rows", _doubtful(adaptation)),
@@ -82,6 +83,8 @@ def report_page(adaptation: Adaptation, summary: dict[str, Any]) -> str:
     source, target = summary["source"], summary["target"]
     labelled = f", of which {target['labelled']} had a label" if target["labelled"] else ""
     names = [_named(summary["inputs"][each]) for each in ("source", "target")]
+    if "sources" in summary:
+        names[0] = ", ".join(each["name"] for each in summary["sources"])
     made = datetime.now(UTC).strftime("%Y-%m-%d %H:%M UTC")
     introduction = (
         f"<p>From {escaped(names[0])} to {escaped(names[1])}, {made}.</p>"
@@ -120,6 +123,15 @@ def _which_labels(summary: dict[str, Any]) -> str:
     what = "Source rows against target rows, before and after adaptation."
     heads = ["difference between the tables", "before", "after"]
     return "".join(parts) + plain_table(heads, rows, caption=what)
+
+
+def _sources(summary: dict[str, Any]) -> str:
+    rows = [[each["name"], each["rows"], f"{each['weight']:.1%}"] for each in summary["sources"]]
+    what = (
+        "Weights were found without target labels: a source weighs the more, the more what it says "
+        "of the target agrees with what all say together. The unadapted labels do without them."
+    )
+    return plain_table(["source", "labelled rows", "weight"], rows, caption=what)
 
 
 def _committee(summary: dict[str, Any]) -> str:
@@ -274,7 +286,10 @@ def _latent_space(adaptation: Adaptation) -> str:
     views = {}
     if model.plan_.are_shared:
         views["before"] = model.encode(source, "source"), model.source_encoder_.encode(target)
-    views["after"] = model.transform(source, "source"), model.transform(target)
+    numbers = adaptation.sample_domain
+    numbers = None if numbers is None else numbers[kept["source"]]
+    sent = model.transform(source, "source", sample_domain=numbers)
+    views["after"] = sent, model.transform(target)
     parts = []
     for when, view in views.items():
         labels, probability = (y, labelled["label"]), labelled["probability"]

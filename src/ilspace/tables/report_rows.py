@@ -35,6 +35,7 @@ def explained_rows(adaptation: Adaptation, rows: Sequence[int]) -> str:
         HTML: the first is open, the others open on demand.
     """
     tables = LabelledTables(adaptation.source, adaptation.y, adaptation.target, adaptation.yt)
+    tables = tables._replace(sample_domain=adaptation.sample_domain)
     found = explain_rows(adaptation.model, tables, rows[:MOST_ROWS])
     parts = [
         f"<details{' open' * (i == 0)}><summary>{escaped(_head(each))}</summary>"

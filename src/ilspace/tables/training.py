@@ -1,4 +1,4 @@
-"""Train the members of a committee on two tables, with all labels or with some held out."""
+"""Train the members of a committee, with all labels or with some held out."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from sklearn.base import clone
 
 from ilspace import baselines
 from ilspace.backend import as_generator
-from ilspace.domains import check_class_prior
+from ilspace.domains import Domain, check_class_prior
 from ilspace.domains.class_prior import class_factors, refuse_labels_of_no_share
+from ilspace.estimators import ILSClassifier
+from ilspace.ils import ObjectiveSettings
 from ilspace.ils.rounds import PAIR_ROWS
 from ilspace.rules.class_prior import (
     ClassPriorEstimate,
@@ -38,7 +40,15 @@ from ilspace.tables.held_out import (
     rows_to_learn_from,
     weights_of_rows,
 )
-from ilspace.tables.members import MEMBERS, METHODS, Asked, LogisticRule, TargetLogisticRule
+from ilspace.tables.members import (
+    MEMBERS,
+    METHODS,
+    Asked,
+    LogisticRule,
+    TargetLogisticRule,
+    TwoTables,
+)
+from ilspace.tables.several import ONE_SOURCE, weights_of_tables
 
 COMMITTEE = "committee"
 
@@ -80,12 +90,15 @@ class Tables(NamedTuple):
         Of the target.
     known : ndarray of int, shape (nt,)
         Their classes; -1 where there is no label.
+    owners : ndarray of int, shape (n,), or None
+        Number of the source of each row of `X`, from 0; None where there is one.
     """
 
     X: Any
     codes: np.ndarray
     Xt: Any
     known: np.ndarray
+    owners: np.ndarray | None = None
 
     @property
     def has_labels(self) -> np.ndarray:
@@ -105,9 +118,9 @@ class Tables(NamedTuple):
         Tables
             With these rows.
         """
-        return Tables(
-            self.X.iloc[source], self.codes[source], self.Xt.iloc[target], self.known[target]
-        )
+        owners = None if self.owners is None else self.owners[source]
+        parts = self.X.iloc[source], self.codes[source], self.Xt.iloc[target], self.known[target]
+        return Tables(*parts, owners)
 
     def without_labels(self, rows: np.ndarray) -> Tables:
         """Hide some target labels.
@@ -147,6 +160,8 @@ class Training:
         What is done with the columns.
     source_encoder, target_encoder : encoding.TableEncoder
         From rows of each table to numbers.
+    source_names : tuple of str
+        Names of the sources.
     """
 
     method: Any
@@ -157,6 +172,7 @@ class Training:
     plan: ColumnPlan
     source_encoder: encoding.TableEncoder
     target_encoder: encoding.TableEncoder
+    source_names: tuple[str, ...] = ONE_SOURCE
 
     def train(self, tables: Tables, during: str = "") -> Learned:
         """Fit the members.
@@ -194,6 +210,7 @@ class Training:
         entries = self.target_encoder.read(tables.Xt)
         views = Views(source, target_views(entries, self.target_encoder, shared))
         y, given = classes[codes], self._given(known)
+        weights = self._source_weights(tables, views)
         members = []
         for name, scaling, estimator in self._candidates(prior):
             can_tell = self.callback is not None and "callback" in estimator.get_params(deep=False)
@@ -203,12 +220,17 @@ class Training:
             rows, labels = slice(None), given
             if name in METHODS and METHODS[name].sums_pairs:
                 rows, labels = _some_labels(codes, given, known, as_generator(self.random_state))
-            estimator.fit(views.source[scaling][rows], y[rows], views.target[scaling], labels)
+            sources = views.source[scaling][rows], y[rows]
+            if tables.owners is None:
+                estimator.fit(*sources, views.target[scaling], labels)
+            else:
+                at_target, owners = (views.target[scaling], labels), tables.owners[rows]
+                _fit_several(estimator, sources, at_target, owners, weights, self.source_names)
             if can_tell:
                 estimator.set_params(callback=own)
             adapts = METHODS[name].adapts if name in METHODS else name not in _NOT_ADAPTED
             members.append(Asked(name, scaling, adapts, estimator))
-        return Learned(tuple(members), prior, estimate, own_encoder, views)
+        return Learned(tuple(members), prior, estimate, own_encoder, views, weights)
 
     def train_unadapted(self, views: Views, codes: np.ndarray) -> LogisticRule | None:
         """Fit the rule that does not adapt, on the source labels alone.
@@ -271,6 +293,20 @@ class Training:
         counts = np.bincount(truth, minlength=len(self.classes))
         random = counted_class_prior(counts, all_known=bool(tables.has_labels.all())) is not None
         return HeldOut(truth, folds, said, rivals, weights_of_rows(truth, prior, random=random))
+
+    def _source_weights(self, tables: Tables, views: Views) -> np.ndarray:
+        """Weights of the sources, of sum 1."""
+        if tables.owners is None:
+            return np.ones(1)
+        return weights_of_tables(
+            views.source["own"],
+            tables.codes,
+            tables.owners,
+            Domain(views.target["own"], tables.known),
+            self.classes,
+            are_shared=self.plan.are_shared,
+            random_state=as_generator(self.random_state),
+        )
 
     def _given(self, known: np.ndarray) -> np.ndarray | None:
         """Target labels, None for a row without; or none at all."""
@@ -340,3 +376,29 @@ def _some_labels(
         kept = labelled[sample_of_classes(known[labelled], PAIR_ROWS, rng)]
         given = np.where(np.isin(np.arange(len(known)), kept), given, np.array(None))
     return rows, given
+
+
+def _fit_several(
+    estimator: Any,
+    sources: tuple[np.ndarray, np.ndarray],
+    target: tuple[np.ndarray, np.ndarray | None],
+    owners: np.ndarray,
+    weights: np.ndarray,
+    names: tuple[str, ...],
+) -> None:
+    """Fit a member to several sources: apart where it can, else to their rows as one table."""
+    X, y = sources
+    if isinstance(estimator, ILSClassifier):
+        # a sample of many rows may have left too little of a small source
+        kept = [i for i in range(len(names)) if np.sum(owners == i) > 1]
+        settings = clone(estimator.objective) if estimator.objective else ObjectiveSettings()
+        if settings.source_weights is None:
+            settings.set_params(source_weights=weights[kept].tolist())
+        parts = [(X[owners == i], y[owners == i]) for i in kept]
+        rows, labels = map(list, zip(*parts, strict=True))
+        estimator.set_params(objective=settings)
+        estimator.fit(rows, labels, *target, source_names=[names[i] for i in kept])
+    elif isinstance(estimator, TwoTables):
+        estimator.fit(X, y, *target, sample_weight=(weights / weights.max())[owners])
+    else:
+        estimator.fit(X, y, *target)
