@@ -22,7 +22,7 @@ endif
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
 .DELETE_ON_ERROR:
-.PHONY: help demo test test-slow test-oldest fuzz lint format docs perf dist docker-steps clean
+.PHONY: help demo test test-slow test-oldest fuzz lint format docs perf perf-history dist docker-steps clean
 
 help: ## List the targets
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -80,6 +80,14 @@ docs: $(VENV)/.stamp-docs ## Build the site into build/docs/html; needs no netwo
 perf: $(VENV)/.stamp-perf ## Compare speed with pymanopt, as ratios
 	$(BIN)/python perf/run.py $(ARGS)
 
+# A quick look at the tree as it is; for a history: make perf-history ARGS="run v0.1.0..main"
+perf-history: export OMP_NUM_THREADS := 1
+perf-history: export OPENBLAS_NUM_THREADS := 1
+perf-history: ARGS = run --python=same --quick --show-stderr
+perf-history: $(VENV)/.stamp-perf ## Time the fit, prediction and start with asv; results in build/asv
+	$(BIN)/asv machine --yes
+	$(BIN)/asv $(ARGS)
+
 dist: $(VENV)/.stamp-dist ## Build wheel and sdist into dist, install each, test what was installed
 	$(BIN)/python .ci/dist.py $(ARGS)
 
@@ -100,11 +108,11 @@ $(VENV)/pyvenv.cfg:
 # pyright reads the imports of the tests too, hence their extras.
 $(VENV)/.stamp-lint: EXTRAS := lint,test
 $(VENV)/.stamp-%: EXTRAS = $*
-$(VENV)/.stamp-%: pyproject.toml | $(VENV)/pyvenv.cfg
+$(VENV)/.stamp-%: pyproject.toml src/ilspace/_version.py | $(VENV)/pyvenv.cfg
 	$(BIN)/python -m pip install --quiet --editable ".[$(EXTRAS)]"
 	@touch $@
 
-$(OLDEST)/.stamp: pyproject.toml .ci/oldest.py
+$(OLDEST)/.stamp: pyproject.toml src/ilspace/_version.py .ci/oldest.py
 	$(PYTHON) -m venv --clear $(OLDEST)
 	$(PYTHON) .ci/oldest.py > $(OLDEST)/constraints.txt
 	$(OLDEST)/$(SCRIPTS)/python -m pip install --quiet --editable ".[test]" \

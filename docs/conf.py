@@ -69,7 +69,6 @@ sphinx_gallery_conf = {
     "abort_on_example_error": True,
     "backreferences_dir": "api/backreferences",
     "doc_module": ("ilspace",),
-    "reference_url": {"ilspace": None},
     "inspect_global_variables": False,
     "write_computation_times": False,  # its page would load scripts from elsewhere
     "min_reported_time": 1e9,
@@ -97,4 +96,4 @@ html_theme_options = {
     "show_toc_level": 2,
 }
 # pages of the first level have no neighbours to list
-html_sidebars = dict.fromkeys(("index", "quickstart", "mathematics", "reproduction"), [])
+html_sidebars = dict.fromkeys(("index", "quickstart", "mathematics", "reproduction", "field"), [])

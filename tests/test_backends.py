@@ -2,6 +2,7 @@
 
 import importlib
 import importlib.util
+from dataclasses import replace
 from typing import Any
 
 import array_api_compat
@@ -26,11 +27,19 @@ from ilspace.backend import (
     symmetric_part,
     to_numpy,
 )
+from ilspace.ils.dictionary import Dictionary
 from ilspace.manifolds import SPD, Euclidean, Oblique, Product, Stiefel
-from ilspace.objective import DomainData, ILSObjective, SmoothHinge
+from ilspace.objective import (
+    CumulantTerm,
+    DomainData,
+    ILSObjective,
+    SmoothHinge,
+    latent_directions,
+    sparse_codes,
+)
 from ilspace.optimizers import SOLVERS, Problem, solve
 from ilspace.pairs import AllPairs, RowPairs, SampledPairs
-from ilspace.scale import row_space
+from ilspace.scale import HeldRows, row_space
 
 
 class Library:
@@ -317,6 +326,41 @@ def test_a_rare_class_leaves_the_others_their_weight(library, dtype, rare):
     met = pairs.sum(SmoothHinge(0.7), library.make(latent, dtype), library.make(metric, dtype))
     wanted = np.asarray((similar.mean() + dissimilar.mean()) / 2)
     library.assert_equal(met.value, wanted, {"float64": 1e-12, "float32": 1e-5}[dtype], dtype)
+
+
+def test_cumulants(library, dtype):
+    rng = np.random.default_rng(7)
+    rows = [rng.gamma(2.0, size=(n, d)) for n, d in ((20, 5), (15, 4))]
+    point = [orthonormal(rng, each.shape[1], 3) for each in rows]
+    covariance = positive_definite(rng, 3)
+
+    spaces = [row_space(each, n_axes=3, reduce=False) for each in rows]
+
+    def term(rows, point, covariance):
+        means = [like(each.mean, rows[0]) for each in spaces]
+        there = [replace(each, mean=mean) for each, mean in zip(spaces, means, strict=True)]
+        held = HeldRows.placed(rows, [None, None], spaces=there, scales=(1.2, 0.8))
+        return CumulantTerm(held, latent_directions(covariance, 5))(point, (0.7,))
+
+    value, gradients = term(rows, point, covariance)
+    made, moved = ([library.make(each, dtype) for each in arrays] for arrays in (rows, point))
+    met, slopes = term(made, moved, library.make(covariance, dtype))
+    # NumPy's rows are worked on in double precision
+    kind = "float64" if library.xp is np else dtype
+    library.assert_equal(met, np.asarray(value), TOLERANCES[dtype], kind)
+    library.assert_equal(tuple(slopes), tuple(gradients), TOLERANCES[dtype], kind)
+
+
+@pytest.mark.parametrize("n_atoms", [4, 9])
+def test_sparse_codes(library, dtype, n_atoms):
+    rng = np.random.default_rng(8)
+    rows = rng.standard_normal((12, 3))
+    atoms = Oblique(3, n_atoms).project(rng.standard_normal((3, n_atoms)))
+    made = library.make(rows, dtype), library.make(atoms, dtype)
+    tol = TOLERANCES[dtype]
+    library.assert_equal(sparse_codes(*made, 0.4), sparse_codes(rows, atoms, 0.4), tol, dtype)
+    wanted = Dictionary(atoms).transform(rows)
+    library.assert_equal(Dictionary(made[1]).transform(made[0]), wanted, tol, dtype)
 
 
 @pytest.mark.parametrize("options", [{"slack": True}, {"diagonal": True}, {"widths": (8,)}])

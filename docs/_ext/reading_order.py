@@ -16,6 +16,7 @@ EXAMPLES = (
     "which_rows_to_label",
     "preprocessing",
     "pipeline_and_grid_search",
+    "kernel_pipeline",
     "metric_learning_alone",
     "loss_and_margin",
     "anchors_and_stopping",

@@ -38,7 +38,7 @@ def test_a_parameter_that_came_later_counts_once_it_is_given():
 def test_description_is_complete():
     found = describe_method(ILS)
     assert (found["estimator"], found["revision"]) == ("ILSClassifier", ILSClassifier._revision)
-    left_out = {"random_state", "verbose", "callback", "class_prior", "n_atoms"}
+    left_out = {"random_state", "verbose", "callback", "class_prior", "n_atoms", "unseen_mean"}
     assert set(found["parameters"]) == set(ILSClassifier().get_params()) - left_out
 
 

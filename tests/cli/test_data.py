@@ -56,7 +56,7 @@ def run(*options):
 
 def test_fetch_brings_what_is_missing_once(shelf):
     address, _, cache, asked = shelf
-    result = run("fetch", "toys", "--from", address)
+    result = run("fetch", "toys", "--mirror", address)
     assert result.exit_code == 0, result.output
     paths = [cache / "toys" / name for name in CONTENT]
     assert result.stdout.split() == [str(path) for path in paths]
@@ -83,7 +83,7 @@ def test_a_missing_file_or_server_is_one_sentence(shelf):
     result = run("fetch", "toys", "--from", address)
     assert (result.exit_code, result.stdout) == (2, "")
     assert "one.mat cannot be read" in result.stderr
-    result = run("fetch", "toys", "--from", "http://127.0.0.1:9")
+    result = run("fetch", "toys", "--mirror", "http://127.0.0.1:9")
     assert result.exit_code == 2
     assert "cannot be read" in result.stderr
 

@@ -60,7 +60,9 @@ def test_the_report_shows_doubtful_pictures_beside_labelled_ones(first):
     assert len(pairs) == 15
     rows = pd.read_csv(folder / "out" / "predictions.csv", dtype={"picture": str})
     least = rows.sort_values("probability", kind="stable")["picture"].head(15).tolist()
-    assert re.findall(r'alt="target: ([^"]*)"', "".join(pairs)) == least
+    assert [re.findall(r'alt="target: ([^"]*)"', each) for each in pairs] == [
+        [one] for one in least
+    ]
     for each in pairs:
         ((near, label),) = re.findall(
             r'alt="source: (\d)/[^"]*"><figcaption>(\d)</figcaption></figure>$', each

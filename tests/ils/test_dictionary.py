@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from shifted import shifted
 
-from ilspace import ILSClassifier, ILSTransformer, load
+from ilspace import ILSClassifier, ILSTransformer, ObjectiveSettings, load
 from ilspace.domains import Domain, Domains
 from ilspace.estimators.persistence import estimator_of, state_of, training_record
 from ilspace.ils.dictionary import Dictionary, learn_dictionary, scaled_rows
@@ -176,3 +176,12 @@ def test_a_dictionary_of_its_own():
     # scaled to mean square 1, then each entry is moved towards 0 by the penalty
     row = np.array([[np.sqrt(3.0), 0.0, 0.0]])
     np.testing.assert_allclose(dictionary.codes(5 * row), [[np.sqrt(3) - 1, 0, 0]], atol=1e-12)
+
+
+def test_a_domain_that_no_fit_has_seen(tmp_path):
+    objective = ObjectiveSettings(moment_weight=1.0)
+    model = ILSClassifier(4, n_atoms=8, objective=objective, random_state=0).fit(SOURCES, LABELS)
+    assert model.sparse_codes(XT, "unseen").shape == (50, 8)
+    model.save(tmp_path / "model")
+    wanted = model.predict_proba(XT, "unseen")
+    np.testing.assert_array_equal(load(tmp_path / "model").predict_proba(XT, "unseen"), wanted)

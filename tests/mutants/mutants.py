@@ -28,6 +28,8 @@ KINDS = (
     "dictionaries",
     "queries",
     "labels and their page",
+    "explanations",
+    "features of pictures",
 )
 
 
@@ -1136,8 +1138,8 @@ MUTANTS = (
         "threshold-without-the-step",
         "dictionaries",
         "objective/dictionary.py",
-        "xp.abs(moved) - step * penalty",
-        "xp.abs(moved) - penalty",
+        "threshold = step * products, step * gram, step * penalty",
+        "threshold = step * products, step * gram, penalty",
         ("tests/objective/test_dictionary.py::test_codes_are_optimal",),
     ),
     Mutant(
@@ -1237,5 +1239,39 @@ MUTANTS = (
         (
             "tests/labelling/test_server.py::test_pictures_lie_in_the_folder_of_the_table_and_are_pictures",
         ),
+    ),
+    # -- explanations ------------------------------------------------------------------------------
+    Mutant(
+        "entry-becomes-zero-not-missing",
+        "explanations",
+        "tables/explanation.py",
+        "values[i, block] = np.nan",
+        "values[i, block] = 0.0",
+        ("tests/tables/test_explanation.py",),
+    ),
+    Mutant(
+        "row-is-its-own-neighbour",
+        "explanations",
+        "tables/neighbours.py",
+        'if (domains[i], positions[i]) != ("target", row)',
+        "if True",
+        ("tests/tables/test_explanation.py::test_neighbours_are_the_nearest_of_all",),
+    ),
+    # -- features of pictures ----------------------------------------------------------------------
+    Mutant(
+        "variance-without-epsilon",
+        "features of pictures",
+        "images/lite0.py",
+        "_EPSILON = 1e-3",
+        "_EPSILON = 1e-5",
+        ("tests/images/test_lite0.py",),
+    ),
+    Mutant(
+        "features-of-any-picture",
+        "features of pictures",
+        "images/embedding.py",
+        'digest = hashlib.sha256(content).digest() if store is not None else b""',
+        'digest = str(file).encode() if store is not None else b""',
+        ("tests/images/test_embedding.py",),
     ),
 )

@@ -25,7 +25,7 @@ def small_slices(monkeypatch):
     monkeypatch.setattr(problems, "_MANY_ROWS", 100)
 
 
-def domains(n, d, kind=np.float32):
+def domains(n, d, kind: type = np.float32):
     rng = np.random.default_rng(0)
     y = np.arange(n) % 3
     centres = 3 * rng.normal(size=(3, d))

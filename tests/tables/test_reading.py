@@ -400,13 +400,61 @@ def test_one_comma_does_not_make_decimal_commas(tmp_path):
     assert read_table(path)["b"].tolist() == [2.5, 4.5]
 
 
-def test_a_workbook_is_called_so(tmp_path):
-    import zipfile
+BOOK = pd.DataFrame(
+    {
+        "id": ["007", "010", "x"],
+        "grade": [3, None, 1],
+        "size": [1.5, 2.0, None],
+        "when": pd.to_datetime(["2024-05-03 08:00", None, "2024-05-04 10:00"]),
+        "good": [True, False, True],
+        "note": ["a b", "NA", " "],
+    }
+)
 
+
+def test_the_first_sheet_of_a_workbook_is_read_as_a_text_file_is(tmp_path):
+    pytest.importorskip("openpyxl")
+    with pd.ExcelWriter(tmp_path / "t.xlsx", engine="openpyxl") as book:
+        # titles of Excel users do not begin in the first cell
+        BOOK.to_excel(book, sheet_name="rows", index=False, startrow=2, startcol=1)
+        pd.DataFrame({"other": [1]}).to_excel(book, sheet_name="more")
+    BOOK.to_csv(tmp_path / "t.csv", index=False)
+    one, other = (
+        read_table(tmp_path / each, string_columns=["id"], label="grade")
+        for each in ("t.xlsx", "t.csv")
+    )
+    assert list(one.columns) == list(other.columns)
+    assert one["grade"].tolist() == ["3", "", "1"]
+    for name in ("id", "size", "good"):
+        assert one[name].dropna().tolist() == other[name].dropna().tolist()
+    assert pd.api.types.is_datetime64_any_dtype(one["when"])
+    assert one["note"].isna().tolist() == [False, True, False]
+    assert one["size"].dtype == float
+    blocks = list(read_chunks(tmp_path / "t.xlsx", n_rows=2))
+    assert [len(each) for each in blocks] == [2, 1]
+
+
+def test_odd_workbooks_are_refused(tmp_path):
+    pytest.importorskip("openpyxl")
+    path = tmp_path / "t.xlsx"
+    pd.DataFrame().to_excel(path, index=False)
+    with pytest.raises(TableError, match="first sheet"):
+        read_table(path)
+    pd.DataFrame([["a", "a"], [1, 2]]).to_excel(path, index=False, header=False)
+    with pytest.raises(TableError, match="'a' occurs 2 times"):
+        read_table(path)
+    with zipfile.ZipFile(path, "w") as book:
+        book.writestr("[Content_Types].xml", "<Types/>")
+    with pytest.raises(TableError, match="cannot be read"):
+        read_table(path)
+
+
+def test_without_openpyxl_it_is_said_what_to_install(tmp_path, monkeypatch):
     path = tmp_path / "t.xlsx"
     with zipfile.ZipFile(path, "w") as book:
         book.writestr("[Content_Types].xml", "<Types/>")
-    with pytest.raises(TableError, match="is a workbook: save it as CSV"):
+    monkeypatch.setitem(sys.modules, "openpyxl", None)
+    with pytest.raises(TableError, match=r"ilspace\[excel\].*or save it as CSV"):
         read_table(path)
 
 

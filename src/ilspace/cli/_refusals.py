@@ -10,6 +10,7 @@ from contextlib import contextmanager, suppress
 import typer
 
 from ilspace.cli import Interruption, install_sentence, interruption_code
+from ilspace.cli._log import note
 
 REQUESTS = {
     "TableError": "ilspace.tables.errors",
@@ -72,4 +73,5 @@ def refusals(
     else:
         return
     typer.echo(said, err=True)
+    note(f"{said} (exit code {code})", failed=True)
     raise typer.Exit(code)

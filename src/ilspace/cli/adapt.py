@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ilspace.cli._log import note, say
 from ilspace.cli._pictures import BackboneOption, CacheOption, PicturesOption, picture_options
 from ilspace.cli._refusals import refusals
 
@@ -30,6 +31,9 @@ EXAMPLES = """**Examples**
 
 - `ilspace adapt old.csv measurements/ --label class -o out --dask local`: a folder of Parquet files
   that need not fit into memory
+
+- `ilspace adapt old.parquet new.parquet --label class -o out --format parquet`: and
+  predictions as Parquet
 
 - `ilspace adapt photos-2024/ photos-2025/ -o out`: a folder in the first is a class
 
@@ -55,6 +59,20 @@ class Matching(enum.StrEnum):
     none = "none"
 
 
+class Format(enum.StrEnum):
+    """Values of ``--format``."""
+
+    csv = "csv"
+    parquet = "parquet"
+
+
+class TextFeatures(enum.StrEnum):
+    """Values of ``--text-features``."""
+
+    tfidf = "tfidf"
+    wordllama = "wordllama"
+
+
 class Scaling(enum.StrEnum):
     """Values of ``--scaling``."""
 
@@ -71,8 +89,8 @@ def adapt(
     source: Annotated[
         str,
         typer.Argument(
-            help="Labelled table: CSV, Parquet, NPZ or MAT; - for standard input. Or a folder with "
-            "a folder of pictures for each class."
+            help="Labelled table: CSV, Parquet, Excel, NPZ or MAT; - for standard input. Or a "
+            "folder with a folder of pictures for each class."
         ),
     ],
     target: Annotated[str, typer.Argument(help="Table, or folder of pictures, to label.")],
@@ -100,6 +118,13 @@ def adapt(
             "Repeatable."
         ),
     ] = None,
+    text_features: Annotated[
+        TextFeatures,
+        typer.Option(
+            help="What describes free text: tfidf of words and parts of words, or wordllama, "
+            "sentence embeddings that come with a package."
+        ),
+    ] = TextFeatures.tfidf,
     pictures: PicturesOption = None,
     backbone: BackboneOption = "auto",
     cache: CacheOption = None,
@@ -143,6 +168,9 @@ def adapt(
             metavar="local|ADDRESS",
         ),
     ] = None,
+    format: Annotated[
+        Format, typer.Option(help="Format of the predictions: predictions.csv or .parquet.")
+    ] = Format.csv,
     force: Annotated[
         bool, typer.Option("--force", help="Replace results that are in the folder.")
     ] = False,
@@ -191,6 +219,7 @@ def adapt(
                 ids=tuple(ids or ()),
                 ignored=tuple(ignored or ()),
                 text=tuple(text or ()),
+                text_features=text_features.value,
                 matching=columns.value,
                 scaling=scaling.value,
                 method=method,
@@ -206,12 +235,12 @@ def adapt(
                 output,
                 force=force,
                 spreadsheet=spreadsheet,
+                as_parquet=format is Format.parquet,
                 on_count=listener.on_count,
             )
         if as_json:
             typer.echo(json.dumps(summary, ensure_ascii=False))
-        if not quiet:
-            _say(summary, output)
+        _say(summary, output, quiet=quiet)
 
 
 @contextmanager
@@ -229,6 +258,7 @@ def _bar(quiet: bool) -> Iterator[Listener]:
         task = progress.add_task("", total=None, known="")
 
         def stage(name: str) -> None:
+            note(f"stage: {name}")
             progress.update(task, description=name, total=None, completed=0, known="")
 
         def step(now: Step) -> None:
@@ -240,9 +270,9 @@ def _bar(quiet: bool) -> Iterator[Listener]:
         yield Listener(stage, step, count)
 
 
-def _say(summary: dict[str, Any], output: Path) -> None:
-    """Say on standard error what came of a job."""
-    from ilspace.tables.prediction import PREDICTIONS, REPORT, doubts_in_words
+def _say(summary: dict[str, Any], output: Path, *, quiet: bool) -> None:
+    """Say on standard error, and in the log, what came of a job."""
+    from ilspace.tables.prediction import REPORT, doubts_in_words
 
     target, expected = summary["target"], summary["expected_accuracy"]
     n_new = (target["rows"] - target["labelled"]) or target["rows"]
@@ -253,6 +283,6 @@ def _say(summary: dict[str, Any], output: Path) -> None:
         f"{doubts_in_words(summary['trusted']['doubts'])}. Expected accuracy: "
         f"{expected['adapted']:.0%}{'' if expected['reliable'] else ', unreliable here'}.",
         *(f"Note: {note}" for note in summary["notes"]),
-        f"Labels: {output / PREDICTIONS}   to look at: {output / REPORT}",
+        f"Labels: {output / summary['files'][0]}   to look at: {output / REPORT}",
     ]
-    typer.echo("\n".join(said), err=True)
+    (note if quiet else say)("\n".join(said))

@@ -14,6 +14,21 @@ from ilspace.cli._refusals import refusals
 if TYPE_CHECKING:
     from ilspace.benchmark.store import Store
 
+FIGURES_EXAMPLES = """**Examples**
+
+- `ilspace bench figures`: from the stores in `results` to pictures in `figures`
+
+- `ilspace bench figures --store benchmarks --output pictures`: from the results in a clone
+"""
+
+REPORT_EXAMPLES = """**Examples**
+
+- `ilspace bench report`: all stores in `results`, as `report.html`
+
+- `ilspace bench report --store benchmarks --output all.html --transfer AC`: with the latent space
+  of Amazon to Caltech, for which one fit is run
+"""
+
 bench = typer.Typer(
     name="bench", no_args_is_help=True, help="Rerun the paper's experiments; tables of results."
 )
@@ -160,7 +175,7 @@ def table(
     typer.echo(write_table(made, format.value), nl=False)
 
 
-@bench.command("figures")
+@bench.command("figures", epilog=FIGURES_EXAMPLES)
 def figures(store: StoreFolder = Path("results"), output: Pictures = Path("figures")) -> None:
     """Draw the paper's figures from the stores that are there.
 
@@ -177,7 +192,7 @@ def figures(store: StoreFolder = Path("results"), output: Pictures = Path("figur
         typer.echo(path)
 
 
-@bench.command("report")
+@bench.command("report", epilog=REPORT_EXAMPLES)
 def report(
     store: StoreFolder = Path("results"),
     output: Page = Path("report.html"),

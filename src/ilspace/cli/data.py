@@ -13,7 +13,35 @@ data = typer.Typer(name="data", no_args_is_help=True, help="Data sets: list, fin
 Name = Annotated[str, typer.Argument(help="A data set; `ilspace data list` names them.")]
 
 
-@data.command("list")
+LIST_EXAMPLES = """**Examples**
+
+- `ilspace data list`: names, whether the files are here, and what they are
+
+- `ILSPACE_DATA=/mnt/data ilspace data list`: looks there first, then in the cache
+"""
+
+WHERE_EXAMPLES = """**Examples**
+
+- `ilspace data where office-caltech-surf`: one path per line, after checking each file
+
+**Exit codes**
+
+- 0: all files are there and as they should be
+
+- 2: the name is unknown, or a file is missing or damaged; the message says how to get it
+"""
+
+FETCH_EXAMPLES = """**Examples**
+
+- `ilspace data fetch office-caltech-surf`: from where the authors keep them
+
+- `ilspace data fetch office-caltech-surf --mirror https://example.org/office`: from a copy of yours
+
+**Exit codes**: as for `ilspace data where`.
+"""
+
+
+@data.command("list", epilog=LIST_EXAMPLES)
 def list_() -> None:
     """List the data sets, and whether their files are here."""
     from ilspace.datasets.catalogue import DATA_SETS
@@ -23,7 +51,7 @@ def list_() -> None:
         typer.echo(f"{each.name:{width}}  {each.state():7}  {each.about}")
 
 
-@data.command("where")
+@data.command("where", epilog=WHERE_EXAMPLES)
 def where(name: Name) -> None:
     """Print the paths of a data set's files, after checking their content."""
     with refusals("ilspace data where", ValueError):  # of a name that is unknown
@@ -33,11 +61,17 @@ def where(name: Name) -> None:
             typer.echo(path)
 
 
-@data.command("fetch")
+@data.command("fetch", epilog=FETCH_EXAMPLES)
 def fetch_(
     name: Name,
     mirror: Annotated[
-        str | None, typer.Option("--from", help="Address of a folder with the same files.")
+        str | None,
+        typer.Option(
+            "--mirror",
+            "--from",
+            metavar="URL",
+            help="Address of a folder with the same files, such as https://example.org/data.",
+        ),
     ] = None,
 ) -> None:
     """Download the files that are missing to the cache, and print their paths.

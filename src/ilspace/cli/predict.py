@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -11,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
+from ilspace.cli._log import note, say
 from ilspace.cli._pictures import CacheOption, PicturesOption, picture_options
 from ilspace.cli._refusals import refusals
 
@@ -21,6 +24,8 @@ if TYPE_CHECKING:
 EXAMPLES = """**Examples**
 
 - `ilspace predict out/model.safetensors new.csv -o labels.csv`
+
+- `ilspace predict out new.parquet -o labels.parquet`: the folder will do; Parquet by its suffix
 
 - `ilspace predict out/model.safetensors - < new.csv | head`: from and to a pipe
 
@@ -44,7 +49,12 @@ def predict(
         ),
     ],
     output: Annotated[
-        str, typer.Option("--output", "-o", help="CSV file; - for standard output.")
+        str,
+        typer.Option(
+            "--output",
+            "-o",
+            help="CSV file, or Parquet if it ends in .parquet; - for standard output.",
+        ),
     ] = "-",
     rows: Annotated[int, typer.Option(min=1, help="Rows to hold in memory at a time.")] = 10_000,
     pictures: PicturesOption = None,
@@ -91,7 +101,7 @@ def predict(
         console.quiet = quiet or not console.is_terminal  # where nothing moves, nothing is left
         with (
             Progress(*columns, console=console, transient=True) as progress,
-            _opened(output, force=force) as stream,
+            _opened(output, loaded, force=force) as stream,
         ):
             task = progress.add_task("", total=None)
 
@@ -107,15 +117,14 @@ def predict(
                 spreadsheet=spreadsheet,
                 on_rows=show,
             )
-        if quiet:
-            return
+        tell = note if quiet else say
         said = f"Labelled {counts.rows} rows, {counts.trusted / counts.rows:.0%} trusted"
         doubts = {word: n / counts.rows for word, n in counts.doubts.items()}
-        typer.echo(f"{said}{doubts_in_words(doubts)}.", err=True)
+        tell(f"{said}{doubts_in_words(doubts)}.")
         if counts.left_out:
-            typer.echo(f"Unknown to the model, and left out: {listed(counts.left_out)}.", err=True)
-        for note in embedder.notes() if embedder is not None else ():
-            typer.echo(note, err=True)
+            tell(f"Unknown to the model, and left out: {listed(counts.left_out)}.")
+        for each in embedder.notes() if embedder is not None else ():
+            tell(each)
 
 
 def _embedder(
@@ -173,10 +182,11 @@ def loaded_model(path: Path) -> TableClassifier:
 
 
 @contextmanager
-def _opened(output: str, *, force: bool) -> Iterator[IO[str]]:
-    """A stream that becomes a file once it is whole."""
+def _opened(output: str, model: TableClassifier, *, force: bool) -> Iterator[IO[str]]:
+    """A stream of lines that becomes a file once it is whole."""
     from ilspace.storage import whole_file
     from ilspace.tables.errors import TableError
+    from ilspace.tables.parquet_output import SUFFIX, write_parquet
 
     if output == "-":
         yield sys.stdout
@@ -196,5 +206,14 @@ def _opened(output: str, *, force: bool) -> Iterator[IO[str]]:
         )
     if not path.parent.is_dir():
         raise TableError(f"The folder {path.parent} must exist, but does not: make it.")
-    with whole_file(path, "w", encoding="utf-8", newline="") as stream:
+    if path.suffix.lower() != SUFFIX:
+        with whole_file(path, "w", encoding="utf-8", newline="") as stream:
+            yield stream
+        return
+    with tempfile.TemporaryFile() as lines:
+        stream = io.TextIOWrapper(lines, encoding="utf-8", newline="")
         yield stream
+        stream.detach()
+        lines.seek(0)
+        with whole_file(path, "wb") as file:
+            write_parquet(lines, file, are_numbered=not model.plan_.ids)

@@ -592,7 +592,8 @@ class Domains:
         ProjectedRows
             From which higher moments are found.
         """
-        rows = [domain.working_rows for domain in self.all]
+        # rows in single precision are converted a block at a time
+        rows = [each.X if is_single(each.X) else each.working_rows for each in self.all]
         weights = [domain.weights for domain in self.all]
         return HeldRows.placed(rows, weights, spaces=spaces, scales=scales)
 

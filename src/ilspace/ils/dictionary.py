@@ -91,8 +91,9 @@ class Dictionary:
 
     def _by_blocks(self, latent: Array, function: Any) -> Array:
         n, xp = latent.shape[0], array_namespace(latent)
-        starts = range(0, max(n, 1), _AT_ONCE)
-        return xp.concat([function(latent[top : top + _AT_ONCE, :]) for top in starts], axis=0)
+        tops = range(0, max(n, 1), _AT_ONCE)
+        blocks = [function(latent[top : min(top + _AT_ONCE, n), :]) for top in tops]
+        return xp.concat(blocks, axis=0)
 
 
 _ON_SPHERE = Check(

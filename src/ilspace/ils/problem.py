@@ -245,7 +245,7 @@ def _place(
     on_target_axes = shares_features and init == "target-pca"
     if settings.moment_weight and domains.target is not None:
         on_target_axes = False  # the gradient of cumulants leaves the span of the leading axes
-    spaces = tuple(
+    spaces: tuple[RowSpace, ...] = tuple(
         domain.space(n_axes, reduce=settings.reduce, on_target_axes=on_target_axes)
         for domain in domains.all
     )
@@ -261,8 +261,7 @@ def _place(
         gains = (*own, 1.0)
     spaces = tuple(space.joined(basis) for space, basis in zip(spaces, bases, strict=True))
     if narrow and on_target_axes and settings.reduce:
-        *others, last = spaces
-        spaces = (*others, _narrowed(last, domains.all[-1], bases[-1]))
+        spaces = (*spaces[:-1], _narrowed(spaces[-1], domains.all[-1], bases[-1]))
     starts = tuple(space.restrict(basis) for space, basis in zip(spaces, bases, strict=True))
     return spaces, starts, gains
 

@@ -16,6 +16,7 @@ from ilspace.tables.labels import LabelledTables
 from ilspace.tables.pictures import PictureOptions, are_pictures
 from ilspace.tables.reading import STANDARD_INPUT
 from ilspace.tables.results import found_again, inputs_of, pictures_of
+from ilspace.tables.sentences import TFIDF
 
 LABELS = "labels.jsonl"
 """The file of labels in a folder of results."""
@@ -156,6 +157,7 @@ def _job_of_results(folder: Path) -> LabellingJob:
         "ids": tuple(inputs["id"]),
         "ignored": tuple(inputs["ignore"]),
         "text": tuple(inputs["text"]),
+        "text_features": inputs.get("text_features", TFIDF),
         "random_state": inputs["seed"],
     }
     known = pictures_of(folder)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ilspace._typing import Array, PowerMoments, ProjectedRows
-from ilspace.backend import array_namespace, like, to_numpy
+from ilspace.backend import array_namespace, identity, like, spectral_map
 
 _LEAST_VARIANCE = 1e-3
 """Least variance of a latent axis, as a share of their mean, that directions are scaled by."""
@@ -154,14 +154,16 @@ def latent_directions(covariance: Array, n_sketched: int) -> Array:
     array of shape (p, p + n_sketched)
         The directions.
     """
-    matrix = to_numpy(covariance)
-    p = len(matrix)
-    least = _LEAST_VARIANCE * np.trace(matrix) / p
-    axes = np.diag(1 / np.sqrt(np.maximum(np.diag(matrix), least)))
+    xp, p = array_namespace(covariance), covariance.shape[0]
+    variances = xp.linalg.diagonal(covariance)
+    least = _LEAST_VARIANCE * float(xp.mean(variances))
+
+    def inverse_roots(values: Array) -> Array:
+        return 1 / xp.sqrt(xp.maximum(values, xp.full_like(values, least)))
+
+    axes = identity(p, covariance) * inverse_roots(variances)[None, :]
     if not n_sketched:
-        return like(axes, covariance)
+        return axes
     drawn = np.random.default_rng(0).standard_normal((p, n_sketched))
-    values, vectors = np.linalg.eigh(matrix)
-    whitening = (vectors / np.sqrt(np.maximum(values, least))) @ vectors.T
-    sketched = whitening @ (drawn / np.linalg.norm(drawn, axis=0))
-    return like(np.concatenate([axes, sketched], axis=1), covariance)
+    drawn = like(drawn / np.linalg.norm(drawn, axis=0), covariance)
+    return xp.concat([axes, spectral_map(covariance, inverse_roots) @ drawn], axis=1)

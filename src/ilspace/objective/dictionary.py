@@ -35,15 +35,20 @@ def sparse_codes(rows: Array, atoms: Array, penalty: float, *, n_steps: int = 10
     xp = array_namespace(rows)
     gram, products = atoms.mT @ atoms, rows @ atoms
     step = 1 / float(xp.max(xp.linalg.eigvalsh(gram)))
+    products, gram, threshold = step * products, step * gram, step * penalty
+    p, k = atoms.shape
+    many = k > 2 * p  # then the product with the atoms, twice, is the cheaper one
     codes = ahead = xp.zeros_like(products)
     pace = 1.0
     for _ in range(n_steps):
-        moved = ahead - step * (ahead @ gram - products)
-        size = xp.abs(moved) - step * penalty
-        found = xp.sign(moved) * xp.maximum(size, xp.zeros_like(size))
+        moved = ahead + products
+        moved -= (ahead @ atoms.mT) @ (step * atoms) if many else ahead @ gram
+        moved -= xp.clip(moved, -threshold, threshold)
         faster = (1 + math.sqrt(1 + 4 * pace**2)) / 2
-        ahead = found + ((pace - 1) / faster) * (found - codes)
-        codes, pace = found, faster
+        ahead = moved - codes
+        ahead *= (pace - 1) / faster
+        ahead += moved
+        codes, pace = moved, faster
     return codes
 
 

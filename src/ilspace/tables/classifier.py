@@ -27,6 +27,7 @@ from ilspace.selection.calibration import raised
 from ilspace.storage import schema
 from ilspace.tables import encoding
 from ilspace.tables.agreement import Agreement, measure_agreement
+from ilspace.tables.column import STRING
 from ilspace.tables.columns import ColumnPlan, plan_columns
 from ilspace.tables.committee import (
     ADAPTED,
@@ -40,7 +41,7 @@ from ilspace.tables.held_out import (
     N_FOLDS,
     HeldOut,
 )
-from ilspace.tables.kinds import STRING
+from ilspace.tables.kinds import TEXT_KINDS
 from ilspace.tables.members import (
     ASKED,
     MEMBERS,
@@ -48,6 +49,7 @@ from ilspace.tables.members import (
     LogisticRule,
 )
 from ilspace.tables.restored import check_restored
+from ilspace.tables.sentences import TFIDF
 from ilspace.tables.training import COMMITTEE, Tables, Training
 from ilspace.tables.trust import Trust, in_words, learn_trust
 
@@ -92,14 +94,16 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     ids, ignored : sequence of str, default=()
         Columns that name rows, and columns to leave out.
     text : sequence of str, default=()
-        Columns of free text, which becomes dimensions that its words and parts of words span;
-        columns of many different sentences are found without.
+        Columns of free text; columns of many different sentences are found without.
+    text_features : {"tfidf", "wordllama"}, default="tfidf"
+        What describes free text: dimensions that its words and parts of words span; or sentence
+        embeddings that come with the package wordllama, of English above all.
     trust : float, default=0.85
         Probability from which on a prediction that all members share may be trusted; below 1.
     random_state : int, default=0
         Draws rows where there are many.
     callback : callable, default=None
-        Called with a :class:`Step` at each iteration of a member; a true answer stops that fit.
+        Called with a ``Step`` at each iteration of a member; a true answer stops that fit.
 
     Attributes
     ----------
@@ -147,6 +151,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     """
 
     _revision: ClassVar[int] = 3
+    _came_later: ClassVar[frozenset[str]] = frozenset({"text_features"})
 
     _parameter_constraints = {
         "method": [str, BaseEstimator],
@@ -156,6 +161,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         "ids": ["array-like"],
         "ignored": ["array-like"],
         "text": ["array-like"],
+        "text_features": [StrOptions(set(TEXT_KINDS))],
         "trust": [Interval(Real, 0, 1, closed="left")],
         "random_state": ["random_state"],
         "callback": [callable, None],
@@ -194,6 +200,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         ids=(),
         ignored=(),
         text=(),
+        text_features=TFIDF,
         trust=0.85,
         random_state=0,
         callback=None,
@@ -205,6 +212,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         self.ids = ids
         self.ignored = ignored
         self.text = text
+        self.text_features = text_features
         self.trust = trust
         self.random_state = random_state
         self.callback = callback
@@ -245,7 +253,13 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         classes, codes = encode_source(y)
         known = encode_target(yt, classes, len(Xt))
         self.plan_ = plan_columns(
-            X, Xt, ids=self.ids, ignored=self.ignored, text=self.text, matching=self.matching
+            X,
+            Xt,
+            ids=self.ids,
+            ignored=self.ignored,
+            text=self.text,
+            text_features=self.text_features,
+            matching=self.matching,
         )
         if not self.plan_.are_shared and (known < 0).all():
             raise TableError(

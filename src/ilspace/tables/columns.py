@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ilspace.tables.column import Column
 from ilspace.tables.errors import TableError
 from ilspace.tables.free_text import are_free_text
-from ilspace.tables.kinds import KINDS, Column, Empty, Number, Text, are_mostly_numbers
-from ilspace.tables.values import as_table, has_fractions, is_text
+from ilspace.tables.kinds import TEXT_KINDS, Empty, Number, are_mostly_numbers, asked_kinds
+from ilspace.tables.sentences import TFIDF
+from ilspace.tables.values import are_dates, as_table, has_fractions, is_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -59,6 +61,7 @@ def plan_columns(
     ids: Sequence[str] = (),
     ignored: Sequence[str] = (),
     text: Sequence[str] = (),
+    text_features: str = TFIDF,
     matching: str = "auto",
 ) -> ColumnPlan:
     """Find out what the columns of two tables are.
@@ -73,6 +76,8 @@ def plan_columns(
         Columns to leave out.
     text : sequence of str
         Columns of free text; others are found by their values.
+    text_features : {"tfidf", "wordllama"}
+        What describes free text.
     matching : {"auto", "by-name", "none"}
         ``"by-name"``: the features are the columns that both tables have. ``"none"``: each table
         has its own. ``"auto"``: by name, unless the tables have no name in common, or number their
@@ -115,10 +120,14 @@ def plan_columns(
     are_shared = matching == "by-name"
     if are_shared:
         shared = _common(source_names, target_names, notes)
-        first = second = _columns("The tables must share", [source, target], shared, text, notes)
+        first = second = _columns(
+            "The tables must share", [source, target], shared, text, text_features, notes
+        )
     else:
-        first = _columns("The source must have", [source], source_names, text, notes)
-        second = _columns("The target must have", [target], target_names, text, notes)
+        first = _columns("The source must have", [source], source_names, text, text_features, notes)
+        second = _columns(
+            "The target must have", [target], target_names, text, text_features, notes
+        )
     kept_ids = tuple(each for each in target.columns if each in found)
     return ColumnPlan(first, second, kept_ids, are_shared, tuple(notes))
 
@@ -134,7 +143,7 @@ def _names_rows(name: str, sides: Sequence[pd.Series]) -> bool:
     if max(map(len, sides)) < _FEWEST_NAMES:
         return False
     are_strings = all(is_text(each) and not are_mostly_numbers(each) for each in sides)
-    return are_strings and not are_free_text(sides)
+    return are_strings and not are_free_text(sides) and not all(map(are_dates, sides))
 
 
 def _are_mostly_different(column: pd.Series) -> bool:
@@ -202,6 +211,7 @@ def _columns(
     tables: Sequence[pd.DataFrame],
     names: Sequence[str],
     text: Sequence[str],
+    text_features: str,
     notes: list[str],
 ) -> tuple[Column, ...]:
     """Find the kind of each column, and leave out what is no feature."""
@@ -217,9 +227,10 @@ def _columns(
             continue
         sides = [table[name] for table in tables]
         if name in text:
-            found = Empty.recognise(name, sides, notes) or Text.learn(name, sides)
+            kind = TEXT_KINDS[text_features]
+            found = Empty.recognise(name, sides, notes) or kind.learn(name, sides)
         else:
-            kinds = (kind.recognise(name, sides, notes) for kind in KINDS.values())
+            kinds = (kind.recognise(name, sides, notes) for kind in asked_kinds(text_features))
             found = next(filter(None, kinds))
         if isinstance(found, str):
             left_out.setdefault(found, []).append(name)

@@ -11,7 +11,7 @@ import numpy as np
 from ilspace.datasets.preprocessing import STEPS
 from ilspace.storage.schema import POSITIVE, ArrayOf, Check, Each, OneOf, Record, Value
 from ilspace.tables.errors import TableError
-from ilspace.tables.kinds import KINDS, Column, Number
+from ilspace.tables.kinds import ENCODED, KINDS, Column, Number
 from ilspace.tables.values import LARGEST, as_table, without_giants
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class TableEncoder:
     A missing number is filled with the mean of the column in its domain, so that it is zero after
     centring, and so are the dimensions of a missing text; a missing category is none of them.
     Categories become 0 and 1. All categories of a column together vary as much as one column of
-    numbers, and all dimensions of a text as much as four.
+    numbers, and all dimensions of a text as much as four. Parts of dates are numbers.
 
     Attributes
     ----------
@@ -74,8 +74,8 @@ class TableEncoder:
 
     @property
     def ordered(self) -> list[Column]:
-        """Columns in the order in which they are encoded: numbers, texts, categories."""
-        return [each for kind in KINDS.values() for each in self.columns if type(each) is kind]
+        """Columns in the order in which they are encoded: numbers, texts, categories, dates."""
+        return [each for kind in ENCODED for each in self.columns if type(each) is kind]
 
     @property
     def names(self) -> list[str]:
@@ -349,7 +349,7 @@ def _scale(mean: np.ndarray, std: np.ndarray, columns: Sequence[Column], n_rows:
     std, start = std.copy(), 0
     for column in columns:
         stop = start + len(column.names)
-        if stop > start + 1:
+        if stop > start + 1 and column.pooled:
             std[start:stop] = np.sqrt(np.sum(std[start:stop] ** 2) / column.weight)
         start = stop
     # the mean of n equal numbers is off by up to n rounding errors, and the deviation follows

@@ -18,6 +18,7 @@ import pandas as pd
 from ilspace.tables.encoding import Entries
 from ilspace.tables.kinds import Text
 from ilspace.tables.neighbours import Neighbour, nearest_labelled, row_name
+from ilspace.tables.sentences import Sentences
 
 if TYPE_CHECKING:
     from ilspace.tables.classifier import TableClassifier
@@ -166,7 +167,8 @@ def _explain(
         {
             each.name: terms
             for each in model.plan_.target
-            if isinstance(each, Text) and (terms := occluded_terms(model, table, each, code))
+            if isinstance(each, Text | Sentences)
+            and (terms := occluded_terms(model, table, each, code))
         },
         tuple(near),
     )
@@ -214,7 +216,7 @@ def occluded_columns(
 
 
 def occluded_terms(
-    model: TableClassifier, table: pd.DataFrame, column: Text, code: int
+    model: TableClassifier, table: pd.DataFrame, column: Text | Sentences, code: int
 ) -> tuple[Influence, ...]:
     """How much the words of a text do for a class.
 
@@ -224,7 +226,7 @@ def occluded_terms(
         Fitted.
     table : DataFrame
         The row.
-    column : Text
+    column : Text or Sentences
         A column of text.
     code : int
         Position of the class in `classes_`.

@@ -20,7 +20,8 @@ from scipy import sparse
 from sklearn.decomposition import TruncatedSVD
 from sklearn.feature_extraction.text import CountVectorizer, TfidfVectorizer
 
-from ilspace.tables.values import MISSING, as_strings, is_text
+from ilspace.tables.errors import TableError
+from ilspace.tables.values import MISSING, as_numbers, as_strings, is_text
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -196,6 +197,24 @@ def texts_of(column: pd.Series) -> pd.Series:
         for each in as_strings(column)
     ]
     return pd.Series(texts, index=column.index, dtype=object)
+
+
+def refuse_numbers(name: str, sides: Sequence[pd.Series]) -> None:
+    """Refuse a column of numbers or dates that is said to be text.
+
+    Parameters
+    ----------
+    name : str
+        As in the header.
+    sides : sequence of Series
+        The column in each table.
+    """
+    for column in sides:
+        if not is_text(column) or not np.isnan(as_numbers(texts_of(column).dropna())).any():
+            raise TableError(
+                f"A column of text must hold strings, but {name!r} holds numbers or dates: "
+                "take it out of --text."
+            )
 
 
 def are_free_text(sides: Sequence[pd.Series]) -> bool:

@@ -23,8 +23,12 @@ from ilspace.tables.members import METHODS
 from ilspace.tables.partitioned import PartitionedTable, fit_whole
 from ilspace.tables.pictures import PictureOptions
 from ilspace.tables.prediction import new_rows, threads_for_rows, with_given
+from ilspace.tables.sentences import TFIDF
 from ilspace.tables.training import COMMITTEE, Step
 from ilspace.tables.verdict import Word
+
+_SHOWN_ROWS = 5
+"""Labelled rows that a notebook shows."""
 
 _FOR_DEVELOPERS = (DeprecationWarning, FutureWarning, PendingDeprecationWarning, ResourceWarning)
 
@@ -61,7 +65,7 @@ class Adaptation:
     y, yt : ndarray
         Their labels; `yt` is None if no target row has one.
     labelled : DataFrame
-        What :meth:`TableClassifier.label_rows` says of the target rows, and in the column
+        What :meth:`ilspace.TableClassifier.label_rows` says of the target rows, and in the column
         ``given``, if some target rows had labels, which.
     diagnosis : Diagnosis
         Whether and how it helps.
@@ -90,6 +94,15 @@ class Adaptation:
     whole: PartitionedTable | None = None
     pictures: PicturePair | None = None
 
+    def _repr_html_(self) -> str:
+        """What a notebook shows: the verdict, how much is trusted, and some labels."""
+        predicted = self.predicted
+        shown = self.labelled.head(_SHOWN_ROWS).to_html(border=0, float_format="%.2f")
+        return (
+            f"{self.diagnosis.verdict._repr_html_()}<p>Trusted predictions: "
+            f"{predicted['trusted'].mean():.0%} of {len(predicted)}.</p>{shown}"
+        )
+
     @property
     def n_target_rows(self) -> int:
         """Rows of the target, in the sample or not."""
@@ -109,6 +122,7 @@ def adapt_files(
     ids: Sequence[str] = (),
     ignored: Sequence[str] = (),
     text: Sequence[str] = (),
+    text_features: str = TFIDF,
     matching: str = "auto",
     scaling: str = "auto",
     method: str = COMMITTEE,
@@ -131,6 +145,8 @@ def adapt_files(
         Columns that name rows, and columns to leave out.
     text : sequence of str
         Columns of free text; others are found by their values.
+    text_features : {"tfidf", "wordllama"}, default="tfidf"
+        What describes free text, as for :class:`TableClassifier`.
     matching, scaling : str
         As for :class:`TableClassifier`.
     method : str, default="committee"
@@ -183,6 +199,7 @@ def adapt_files(
         "ids": tuple(ids),
         "ignored": tuple(ignored),
         "text": tuple(text),
+        "text_features": text_features,
     }
     model = TableClassifier(
         method, class_prior=class_prior, **columns, random_state=seed, callback=_following(tell)
@@ -217,6 +234,7 @@ def adapt_files(
     inputs = {"source": str(source), "target": str(target), "label": read.label, "seed": seed}
     inputs |= {"method": method, "scaling": scaling, "columns": matching}
     inputs |= {"id": list(ids), "ignore": list(ignored), "text": list(text)}
+    inputs["text_features"] = text_features
     inputs["class_frequencies"] = class_prior if isinstance(class_prior, str) else dict(class_prior)
     inputs["files"] = read.files
     if read.pictures is not None:

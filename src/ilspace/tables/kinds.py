@@ -1,21 +1,29 @@
 """Kinds of columns, one class each: how they look, what they become, what a file holds of them.
 
-A new kind is one more class here, with its place in `KINDS`.
+A new kind is one more class, with its place in `KINDS` and in `ENCODED`.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, ClassVar
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ilspace.storage.schema import ArrayOf, Check, Each, Field, Record, Value
+from ilspace.storage.schema import ArrayOf, Check, Each, Record
+from ilspace.tables.column import STRING, Column, LeftOut
+from ilspace.tables.dates import Dates
 from ilspace.tables.errors import TableError
-from ilspace.tables.free_text import Ngrams, are_free_text, learn_ngrams, texts_of
+from ilspace.tables.free_text import (
+    Ngrams,
+    are_free_text,
+    learn_ngrams,
+    refuse_numbers,
+    texts_of,
+)
+from ilspace.tables.sentences import TFIDF, WORDLLAMA, Sentences
 from ilspace.tables.values import (
     COMMAS_IN_NUMBER,
     are_dates,
@@ -37,120 +45,6 @@ _MOSTLY = 0.8
 
 _MOST_CODES = 20
 """Different numbers that may still be codes of categories."""
-
-
-def is_whole(text: str) -> bool:
-    """Tell strings from those with half a character, which no file of labels can hold.
-
-    Parameters
-    ----------
-    text : str
-        The string.
-
-    Returns
-    -------
-    bool
-        Whether it can be written.
-    """
-    return text.isascii() or not any("\ud800" <= each <= "\udfff" for each in text)
-
-
-STRING = Value(str, check=Check("hold whole characters", is_whole))
-"""A string in a file."""
-
-
-@dataclass(frozen=True)
-class Column(ABC):
-    """A feature as it stands in a table; each kind is a subclass.
-
-    Attributes
-    ----------
-    name : str
-        As in the header.
-    """
-
-    name: str
-
-    as_written: ClassVar[bool] = False
-    """Whether entries are compared as they are written, so that files are read as strings."""
-
-    weight: ClassVar[float] = 1
-    """How many columns of numbers its encoded columns, if there are several, vary as much as."""
-
-    schema: ClassVar[dict[str, Field]] = {"name": STRING}
-    """What a file holds of it."""
-
-    @classmethod
-    @abstractmethod
-    def recognise(cls, name: str, sides: Sequence[pd.Series], notes: list[str]) -> Column | str:
-        """Tell whether a column is of this kind.
-
-        Parameters
-        ----------
-        name : str
-            As in the header.
-        sides : sequence of Series
-            The column in each table that has to agree on it.
-        notes : list of str
-            Takes sentences about what was decided.
-
-        Returns
-        -------
-        Column or str
-            The feature; or why it is left out; or an empty string, if it is of another kind.
-        """
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the encoded columns that it becomes."""
-        return [self.name]
-
-    @abstractmethod
-    def read(self, column: pd.Series) -> np.ndarray:
-        """Entries as numbers.
-
-        Parameters
-        ----------
-        column : Series
-            Of any rows.
-
-        Returns
-        -------
-        ndarray of shape (n, len(self.names))
-            NaN for what is filled with the mean of its domain.
-        """
-
-    def known(self, values: np.ndarray) -> np.ndarray:
-        """Tell the rows whose entry is not missing.
-
-        Parameters
-        ----------
-        values : ndarray of shape (n, len(self.names))
-            From :meth:`read`.
-
-        Returns
-        -------
-        ndarray of bool, shape (n,)
-            True where there is a value.
-        """
-        return ~np.isnan(values[:, 0])
-
-
-class LeftOut(Column):
-    """Base of kinds that are no features."""
-
-    def read(self, column):
-        """Nothing is read of what is left out."""
-        raise TypeError(f"The column {self.name!r} is left out.")
-
-
-class Dates(LeftOut):
-    """Dates, which are left out."""
-
-    @classmethod
-    def recognise(cls, name, sides, notes):
-        """Dates in either table; see :class:`Column`."""
-        return "Dates" if any(map(are_dates, sides)) else ""
 
 
 class Empty(LeftOut):
@@ -285,12 +179,7 @@ class Text(Column):
         Text or str
             The feature; or why it is left out.
         """
-        for column in sides:
-            if not is_text(column) or not np.isnan(as_numbers(texts_of(column).dropna())).any():
-                raise TableError(
-                    f"A column of text must hold strings, but {name!r} holds numbers or dates: "
-                    "take it out of --text."
-                )
+        refuse_numbers(name, sides)
         found = learn_ngrams(sides)
         if found is None:
             return f"Without words that {'both tables have' if sides[1:] else 'recur'}"
@@ -372,9 +261,31 @@ KINDS: dict[str, type[Column]] = {
     "number": Number,
     "text": Text,
     "category": Category,
+    "sentences": Sentences,
 }
-"""All kinds, in the order in which a column is asked whether it is one; encoded columns come in
-this order too."""
+"""All kinds, by what a file calls them."""
+
+TEXT_KINDS: dict[str, type[Text] | type[Sentences]] = {TFIDF: Text, WORDLLAMA: Sentences}
+"""Kinds of free text, by what describes it."""
+
+ENCODED: tuple[type[Column], ...] = (Number, Text, Sentences, Category, Dates)
+"""Kinds of features, in the order in which encoded columns come."""
+
+
+def asked_kinds(text_features: str) -> list[type[Column]]:
+    """Kinds in the order in which a column is asked whether it is one.
+
+    Parameters
+    ----------
+    text_features : str
+        What describes free text, one of `TEXT_KINDS`.
+
+    Returns
+    -------
+    list of type
+        One of them is for free text.
+    """
+    return [Dates, Empty, Number, TEXT_KINDS[text_features], Category]
 
 
 def are_mostly_numbers(column: pd.Series) -> bool:

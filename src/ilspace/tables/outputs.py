@@ -19,6 +19,7 @@ from ilspace.tables.classifier import JUDGED_ROWS, TableClassifier
 from ilspace.tables.errors import TableError
 from ilspace.tables.job import Adaptation
 from ilspace.tables.members import METHODS
+from ilspace.tables.parquet_output import SUFFIX, write_parquet
 from ilspace.tables.partitioned import label_partitions
 from ilspace.tables.prediction import (
     MODEL,
@@ -179,6 +180,7 @@ def write_outputs(
     *,
     force: bool = False,
     spreadsheet: bool = False,
+    as_parquet: bool = False,
     on_count: Callable[[int, int], object] | None = None,
 ) -> dict[str, Any]:
     """Write the predictions, the model, the report and the summary, all or none.
@@ -193,6 +195,8 @@ def write_outputs(
         Whether to replace the files of an earlier job; others in the folder stay.
     spreadsheet : bool, default=False
         Whether to put an apostrophe before strings that a spreadsheet takes for formulas.
+    as_parquet : bool, default=False
+        Whether the predictions are written as Parquet instead of CSV.
     on_count : callable, optional
         Called with how many partitions are labelled, and of how many, where the target has some.
 
@@ -213,6 +217,12 @@ def write_outputs(
             else:
                 options = {"given": given, "spreadsheet": spreadsheet, "on_count": on_count}
                 label_partitions(model, whole, output=output, **options)
+        if as_parquet:
+            place = (draft / PREDICTIONS).with_suffix(SUFFIX)
+            with open(draft / PREDICTIONS, "rb") as lines, open(place, "wb") as stream:
+                write_parquet(lines, stream, are_numbered=not model.plan_.ids)
+            (draft / PREDICTIONS).unlink()
+            summary["files"][0] = place.name
         if can_be_saved(model):
             model.save(draft / MODEL)
         (draft / REPORT).write_text(page, encoding="utf-8")

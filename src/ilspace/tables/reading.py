@@ -18,6 +18,7 @@ from ilspace.datasets.mat_files import read_mat
 from ilspace.tables.binary_files import array_table, parquet_blocks
 from ilspace.tables.csv_files import csv_blocks
 from ilspace.tables.errors import TableError
+from ilspace.tables.workbooks import is_workbook, workbook_table
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -35,7 +36,8 @@ def read_table(
     ----------
     path : str or Path
         CSV (also with semicolons, tabs or bars, and gzipped), Parquet (a file, or a folder of
-        them), NPZ or MAT; ``"-"`` for the standard input. What it is is told from its content.
+        them), Excel (the first sheet), NPZ or MAT; ``"-"`` for the standard input. What it is is
+        told from its content.
     string_columns : sequence of str
         Columns to keep as strings, as they are written, such as identifiers. A missing value is
         an empty string.
@@ -71,7 +73,7 @@ def read_chunks(
     Parameters
     ----------
     path : str or Path
-        As for :func:`read_table`. NPZ and MAT files are read whole, then cut.
+        As for :func:`read_table`. Excel, NPZ and MAT files are read whole, then cut.
     string_columns : sequence of str
         Columns to keep as strings, as they are written.
     label : str, optional
@@ -148,7 +150,7 @@ def sha256_of(path: str | Path) -> str | None:
 
 @contextmanager
 def _refusals(path: str | Path) -> Iterator[None]:
-    """Say in one sentence what the readers of four formats raise in many."""
+    """Say in one sentence what the readers of five formats raise in many."""
     import pandas as pd
 
     cause = None
@@ -217,10 +219,8 @@ def _blocks(
     string_columns = string_columns if label is None else (*string_columns, label)
     if start.startswith(b"PAR1"):
         return parquet_blocks(stream, name, string_columns=string_columns, n_rows=n_rows)
-    if start.startswith(b"PK\x03\x04") and b"[Content_Types].xml" in start:
-        raise TableError(
-            f"{name} must be CSV, Parquet, NPZ or MAT, but is a workbook: save it as CSV."
-        )
+    if start.startswith(b"PK\x03\x04") and is_workbook(stream):
+        return _cut(workbook_table(stream, name, string_columns=string_columns), n_rows)
     if start.startswith((b"PK\x03\x04", b"MATLAB 5.0", b"MATLAB 7.3")):
         is_npz = start.startswith(b"PK")
         content = np.load(stream, allow_pickle=False) if is_npz else read_mat(stream)

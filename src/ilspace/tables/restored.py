@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from ilspace.storage import ModelFileError
+from ilspace.tables.column import is_whole
 from ilspace.tables.committee import ask_members
-from ilspace.tables.kinds import is_whole
 
 
 def check_restored(model: Any) -> None:

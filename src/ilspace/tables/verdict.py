@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from html import escape
 
 import numpy as np
 import pandas as pd
@@ -85,6 +86,17 @@ class Verdict:
     expected: dict[str, float]
     probability: float | None
     n_more: int | None
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        rows = "".join(
+            f"<tr><td>{escape(name)}</td><td>{share:.0%}</td></tr>"
+            for name, share in self.scores.items()
+        )
+        head = f"accuracy on {self.n_labels} labelled target rows"
+        table = f"<table><tr><th>classifier</th><th>{head}</th></tr>{rows}</table>" if rows else ""
+        sentence, reason = escape(self.sentence), escape(self.reason)
+        return f"<p><strong>{sentence}</strong></p><p>{reason}</p>{table}"
 
 
 def judge(
