@@ -5,8 +5,8 @@
     python perf/compare.py ../before/src src --rounds 9 --only semi-supervised
 
 Prints the processor time of each case, its least over the rounds, since other work on the machine
-only adds to it, and the ratio; for some cases also the memory that a fit takes beside its data. One
-thread. Each version has a process of its own, which does a case when asked.
+only adds to it, and the ratio. One thread. Each version has a process of its own, which does a case
+when asked. For memory see growth.py.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ from typing import Any
 
 import numpy as np
 
-MEMORY = ("a million unlabelled rows", "stochastic, 300,000 labelled rows")
-"""Cases that are measured in a new process each time."""
+LARGE = ("a million unlabelled rows", "stochastic, 300,000 labelled rows")
+"""Cases that are done a few times only."""
 
 
 def rows_of(n: int, d: int, *, seed: int = 0, n_classes: int = 10, kind: Any = np.float64):
@@ -119,7 +119,7 @@ CASES = (
     "labelling 20,000 rows",
     "a table of 300 rows",
     "ilspace adapt, 300 rows",
-    *MEMORY,
+    *LARGE,
 )
 
 
@@ -152,16 +152,10 @@ def serve() -> None:
         name = line.strip()
         if name not in known:
             known[name] = prepared(name)
-            if name in MEMORY:
-                fit((*rows_of(200, 8), rows_of(200, 8, seed=1)[0]), n_components=3)
-            else:
-                known[name]()
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+            known[name]()
         start = processor_time()
         known[name]()
-        seconds = processor_time() - start
-        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        print(json.dumps({"seconds": seconds, "mib": (peak - before) / 1024}), flush=True)
+        print(json.dumps(processor_time() - start), flush=True)
 
 
 def started(tree: str) -> subprocess.Popen:
@@ -177,7 +171,7 @@ def started(tree: str) -> subprocess.Popen:
     )
 
 
-def ask(server: subprocess.Popen, name: str) -> dict[str, float]:
+def ask(server: subprocess.Popen, name: str) -> float:
     """Have a case done once."""
     assert server.stdin is not None
     assert server.stdout is not None
@@ -195,21 +189,15 @@ def close(server: subprocess.Popen) -> None:
 
 def compare(trees: list[str], name: str, n_rounds: int) -> None:
     """Measure one case and print a line."""
-    found: list[list[dict[str, float]]] = [[], []]
-    anew = name in MEMORY
-    servers = [] if anew else [started(tree) for tree in trees]
-    for i in range(min(n_rounds, 3) if anew else n_rounds):
+    found: list[list[float]] = [[], []]
+    servers = [started(tree) for tree in trees]
+    for i in range(min(n_rounds, 3) if name in LARGE else n_rounds):
         for side in (0, 1) if i % 2 == 0 else (1, 0):
-            server = started(trees[side]) if anew else servers[side]
-            found[side].append(ask(server, name))
-            if anew:
-                close(server)
+            found[side].append(ask(servers[side], name))
     for server in servers:
         close(server)
-    before, after = (1e3 * min(each["seconds"] for each in side) for side in found)
-    memory = " | ".join(f"{min(each['mib'] for each in side):.0f}" for side in found)
-    memory = memory if anew else " | "
-    print(f"| {name} | {before:.0f} | {after:.0f} | {after / before:.2f} | {memory} |", flush=True)
+    before, after = (1e3 * min(side) for side in found)
+    print(f"| {name} | {before:.0f} | {after:.0f} | {after / before:.2f} |", flush=True)
 
 
 def main() -> None:
@@ -223,8 +211,8 @@ def main() -> None:
     if options.serve:
         serve()
         return
-    print("| case | before, ms | after, ms | ratio | memory before, MiB | after |")
-    print("|---|--:|--:|--:|--:|--:|")
+    print("| case | before, ms | after, ms | ratio |")
+    print("|---|--:|--:|--:|")
     for name in options.only:
         compare(options.trees, name, options.rounds)
 

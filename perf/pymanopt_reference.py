@@ -17,6 +17,7 @@ from problem import Problem
 from pymanopt.manifolds import Product, Stiefel, SymmetricPositiveDefinite
 from pymanopt.optimizers import ConjugateGradient
 from scipy.linalg import eigh
+from scipy.sparse import csr_array
 
 from ilspace import ObjectiveSettings
 from ilspace.pairs import sample_pairs
@@ -87,7 +88,11 @@ class Reference:
             first, second, signs = sample_pairs(codes, np.random.default_rng(0))
             weights = np.full(len(first), 1 / len(first))
         if self.listed:
-            self.first, self.second, self.signs, self.weights = first, second, signs, weights
+            self.signs, self.weights = signs, weights
+            numbers = np.arange(len(first))
+            ends = (np.tile(numbers, 2), np.concatenate([first, second]))
+            sides = np.repeat([1.0, -1.0], len(first))
+            self.differences = csr_array((sides, ends), shape=(len(first), len(codes)))
         else:
             self.signs = np.where(codes[:, None] == codes[None, :], 1.0, -1.0)
             self.weights = np.zeros(self.signs.shape)
@@ -99,7 +104,7 @@ class Reference:
 
     def violations(self, latent, metric):
         if self.listed:
-            offsets = latent[self.first] - latent[self.second]
+            offsets = self.differences @ latent
             distances = np.sum((offsets @ metric) * offsets, axis=1)
         else:
             stretched = latent @ metric
@@ -128,12 +133,10 @@ class Reference:
         violations = self.violations(latent, metric)
         forces = self.weights * self.signs / (1 + np.exp(-violations))
         if self.listed:
-            offsets = latent[self.first] - latent[self.second]
+            offsets = self.differences @ latent
             pulled = forces[:, None] * offsets
             metric_slope = offsets.T @ pulled
-            laplacian = np.zeros_like(latent)
-            np.add.at(laplacian, self.first, pulled)
-            np.subtract.at(laplacian, self.second, pulled)
+            laplacian = self.differences.T @ pulled
         else:
             laplacian = forces.sum(axis=1)[:, None] * latent - forces @ latent
             metric_slope = latent.T @ laplacian

@@ -38,7 +38,7 @@ def domains(n, d, kind: type = np.float32):
 def test_moments_are_those_of_double_precision(weighted):
     rows = 1000 + np.random.default_rng(0).normal(size=(500, 7)).astype(np.float32)
     weights = np.random.default_rng(1).uniform(0.5, 2, 500) if weighted else None
-    found = row_moments(rows, weights)
+    found = row_moments(rows, weights, in_double=True)
     shares = np.full(500, 1 / 500) if weights is None else weights / weights.sum()
     mean = np.average(rows.astype(np.float64), axis=0, weights=shares)
     np.testing.assert_allclose(found.mean, mean, rtol=1e-13)
@@ -53,7 +53,7 @@ def test_rows_are_mapped_slice_by_slice(centred):
     rows, mapping = rng.normal(size=(300, 8)).astype(np.float32), rng.normal(size=(8, 3))
     mean = rng.normal(size=8) if centred else None
     wanted = (rows.astype(np.float64) - (0 if mean is None else mean)) @ mapping
-    found = map_rows(rows, mapping, mean)
+    found = map_rows(rows, mapping, mean, np.float64)
     assert found.dtype == np.float64
     np.testing.assert_allclose(found, wanted, rtol=1e-12, atol=1e-14)
     assert map_rows(rows, mapping, mean, np.float32).dtype == np.float32

@@ -297,7 +297,7 @@ class Domain(DomainSize):
         given = {"n_axes": n_axes, "reduce": reduce, "leading": leading}
         if n >= d:  # single precision is converted a slice at a time
             rows = self.X if is_single(self.X) else self.working_rows
-            return row_space(rows, self.weights, **given)
+            return row_space(rows, self.weights, in_double=True, **given)
         if not reduce or leading:
             return row_space(self.working_rows, self.weights, **given)
         # all axes, however many are asked for, and costly: kept for copies with other labels
@@ -322,7 +322,7 @@ class Domain(DomainSize):
         """
         rows = self.labelled_rows
         if is_single(rows):
-            return space.coordinates(rows, rows.dtype if single else None)
+            return space.coordinates(rows, rows.dtype if single else np.float64)
         return space.coordinates(_working(rows))
 
     def class_means(self, codes: np.ndarray, space: RowSpace) -> Array:

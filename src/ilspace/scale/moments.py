@@ -63,7 +63,9 @@ class Moments:
         return Moments(self.mean + share * offset, covariance, weight, self.n_rows + other.n_rows)
 
 
-def row_moments(rows: Array, weights: np.ndarray | None = None) -> Moments:
+def row_moments(
+    rows: Array, weights: np.ndarray | None = None, *, in_double: bool = False
+) -> Moments:
     """Mean and covariance of some rows.
 
     Parameters
@@ -72,6 +74,8 @@ def row_moments(rows: Array, weights: np.ndarray | None = None) -> Moments:
         At least one row.
     weights : ndarray of shape (n,), optional
         Their weights, 1 by default.
+    in_double : bool, default=False
+        Whether rows in single precision are converted to double, a slice at a time.
 
     Returns
     -------
@@ -79,12 +83,14 @@ def row_moments(rows: Array, weights: np.ndarray | None = None) -> Moments:
         To be merged with those of other rows.
     """
     n = rows.shape[0]
-    mean = weighted_mean(rows, weights)
+    mean = weighted_mean(rows, weights, in_double=in_double)
     covariance = gram_matrix(rows, mean, weights, wide=False)
     return Moments(mean, covariance, float(n if weights is None else np.sum(weights)), n)
 
 
-def weighted_mean(rows: Array, weights: np.ndarray | None = None) -> Array:
+def weighted_mean(
+    rows: Array, weights: np.ndarray | None = None, *, in_double: bool = False
+) -> Array:
     """Mean of the rows.
 
     Parameters
@@ -93,6 +99,8 @@ def weighted_mean(rows: Array, weights: np.ndarray | None = None) -> Array:
         The rows.
     weights : ndarray of shape (n,), optional
         Their weights, 1 by default.
+    in_double : bool, default=False
+        Whether rows in single precision are converted to double, a slice at a time.
 
     Returns
     -------
@@ -102,7 +110,7 @@ def weighted_mean(rows: Array, weights: np.ndarray | None = None) -> Array:
     shares = weight_shares(rows.shape[0], weights)
     if sparse.issparse(rows):
         return np.asarray(rows.T @ shares)
-    if is_single(rows):
+    if in_double and is_single(rows):
         mean = reduce(add, (shares[each] @ double(rows[each]) for each in row_slices(rows)))
     else:
         shares = like(shares, rows)
@@ -163,7 +171,8 @@ def gram_matrix(rows: Array, mean: Array, weights: np.ndarray | None, *, wide: b
         return (
             (scaled @ scaled.T).toarray() - cross - cross.T + np.outer(root, root) * (mean @ mean)
         )
-    root = array_namespace(rows).sqrt(shares if is_single(rows) else like(shares, rows))[:, None]
+    # in the type of the mean: rows in single precision are converted with it
+    root = array_namespace(rows).sqrt(like(shares, mean))[:, None]
     if wide:
         scaled = root * (rows - mean)
         return scaled @ scaled.mT
@@ -177,7 +186,7 @@ def gram_matrix(rows: Array, mean: Array, weights: np.ndarray | None, *, wide: b
 
 
 def is_single(rows: Array) -> bool:
-    """Tell whether rows are converted to double precision a slice at a time.
+    """Tell whether rows may be converted to double precision a slice at a time.
 
     Parameters
     ----------
@@ -222,8 +231,7 @@ def map_rows(
     mean : array of shape (d,), optional
         Subtracted from the rows.
     dtype : data type, optional
-        Of the result, where the rows are in single precision; it is in double precision by
-        default.
+        Of the result, where rows in single precision are converted to double a slice at a time.
 
     Returns
     -------
@@ -235,10 +243,10 @@ def map_rows(
         each = each if mean is None else each - mean
         return each if mapping is None else each @ mapping
 
-    if not is_single(rows):
+    if dtype is None or not is_single(rows):
         return mapped(rows)
     width = rows.shape[1] if mapping is None else mapping.shape[1]
-    found = np.empty((rows.shape[0], width), dtype=dtype or np.float64)
+    found = np.empty((rows.shape[0], width), dtype=dtype)
     for each in row_slices(rows):
         found[each] = mapped(double(rows[each]))
     return found

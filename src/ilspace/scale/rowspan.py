@@ -187,7 +187,7 @@ class RowSpace:
         rows : array or sparse matrix of shape (n, d)
             Rows of this domain.
         dtype : data type, optional
-            Of the coordinates of rows in single precision; double precision by default.
+            Of the coordinates, where rows in single precision are converted to double first.
 
         Returns
         -------
@@ -238,6 +238,7 @@ def row_space(
     n_axes: int,
     reduce: bool = True,
     leading: bool = False,
+    in_double: bool = False,
 ) -> RowSpace:
     """Find the span of the centred rows of a domain.
 
@@ -257,6 +258,9 @@ def row_space(
         Whether the leading `n_axes` axes suffice as the basis of the span. They do for a domain
         that enters the objective by its covariance alone, if its projection is initialised by
         them: their span is invariant under the covariance.
+    in_double : bool, default=False
+        Whether rows in single precision, no fewer than columns, are converted to double, a slice
+        at a time.
 
     Returns
     -------
@@ -267,7 +271,8 @@ def row_space(
     n, d = rows.shape
     if n < d and reduce:
         return _wide_space(rows, weights, n_axes if leading else None)
-    return moment_space(row_moments(rows, weights), n_axes=n_axes, reduce=reduce, leading=leading)
+    found = row_moments(rows, weights, in_double=in_double)
+    return moment_space(found, n_axes=n_axes, reduce=reduce, leading=leading)
 
 
 def moment_space(
