@@ -56,7 +56,7 @@ class _Held:
 
         def of_block(block: slice) -> PowerMoments:
             rows = self.rows[block, :]
-            rows = rows if self.space is None else self.space.coordinates(rows)
+            rows = rows if self.space is None else self.space.coordinates(rows, np.float64)
             return power_moments(rows, scaled, self.shares[block])
 
         parts = zip(*map(of_block, row_slices(self.rows)), strict=True)
@@ -106,7 +106,7 @@ class HeldRows:
         held = []
         for own, weight, space, scale in zip(rows, weights, spaces, scales, strict=True):
             shares = like(weight_shares(own.shape[0], weight), space.mean)
-            placed = own if space.basis is None else space.coordinates(own)
+            placed = own if space.basis is None else space.coordinates(own, np.float64)
             held.append(_Held(placed, space if space.basis is None else None, shares, scale))
         return cls(tuple(held))
 
