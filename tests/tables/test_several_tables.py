@@ -97,7 +97,7 @@ def test_rows_of_the_two_tables_weigh_as_told():
 
 
 def test_labels_of_the_target_are_held_out_with_several_sources():
-    yt = np.where(np.arange(len(TARGET)) < 12, NORTH.truth, None)
+    yt = np.where(np.arange(len(TARGET)) < 12, NORTH.truth, np.array(None))
     found = fitted(yt=yt)
     assert found.held_out_ is not None
     assert len(found.held_out_.codes) == 12
