@@ -17,6 +17,7 @@ from ilspace.cli._refusals import refusals
 
 if TYPE_CHECKING:
     from ilspace.tables.job import Listener
+    from ilspace.tables.recorded import RecordedLabels
     from ilspace.tables.training import Step
 
 EXAMPLES = """**Examples**
@@ -28,6 +29,9 @@ EXAMPLES = """**Examples**
 
 - `ilspace adapt north.csv south.csv west.csv --target east.csv --label class -o out`: several
   sources, whose weights are found without labels of the target
+
+- `ilspace adapt old.csv new.csv --label class --labels out -o better`: with the labels that
+  `ilspace label out` recorded
 
 - `ilspace adapt mri.csv ct.csv --label diagnosis -o out`: other columns in each file; then some
   rows of the second need a diagnosis, the others leave it blank
@@ -168,6 +172,13 @@ def adapt(
             metavar="NAME=SHARE,...|FILE|source|auto",
         ),
     ] = "auto",
+    labels: Annotated[
+        Path | None,
+        typer.Option(
+            help="Labels of target rows that `ilspace label` recorded: its file, or the folder of "
+            "results that holds it."
+        ),
+    ] = None,
     dask: Annotated[
         str | None,
         typer.Option(
@@ -219,6 +230,7 @@ def adapt(
         check_folder(output, force=force)
         options = picture_options(pictures, backbone, cache)
         class_prior = read_class_frequencies(class_frequencies)
+        recorded = None if labels is None else _recorded(labels, dask)
         # the cluster ends after the bar, and however the job ends
         with cluster(dask), _bar(quiet) as listener:
             adaptation = adapt_files(
@@ -236,6 +248,7 @@ def adapt(
                 seed=seed,
                 partitioned=dask is not None,
                 pictures=options,
+                recorded=recorded,
                 listener=listener,
             )
             listener.on_stage("writing")
@@ -265,6 +278,19 @@ def _tables(named: list[str], target: str | None) -> tuple[list[str], str]:
             "target with --target."
         )
     return named[:1], named[1]
+
+
+def _recorded(path: Path, dask: str | None) -> RecordedLabels:
+    """Read the labels of ``ilspace label``."""
+    from ilspace.labelling.label_file import read_recorded
+    from ilspace.tables import TableError
+
+    if dask is not None:
+        raise TableError(
+            "Recorded labels belong to rows of a table that is read as a whole, but --dask leaves "
+            "it to workers: leave one of --labels and --dask out."
+        )
+    return read_recorded(path)
 
 
 @contextmanager

@@ -45,8 +45,10 @@ def explain(
     """
     with refusals("ilspace explain"):
         from ilspace.cli.predict import loaded_model
+        from ilspace.labelling.label_file import read_recorded
         from ilspace.tables.errors import as_table_errors
         from ilspace.tables.explanation import explain_rows, in_words
+        from ilspace.tables.recorded import with_recorded
         from ilspace.tables.results import found_again, inputs_of, read_again, row_called
 
         inputs = inputs_of(folder)
@@ -54,12 +56,13 @@ def explain(
         remedy = "explain results of two files"
         paths = found_again(folder, inputs, remedy=remedy)
         read = read_again(folder, inputs, paths, cache=cache)
-        position = row_called(read.tables.target, row, name, model.plan_.ids)
+        tables = with_recorded(read, read_recorded(folder)) if "labels" in inputs else read.tables
+        position = row_called(tables.target, row, name, model.plan_.ids)
         with as_table_errors():
-            (found,) = explain_rows(model, read.tables, [position], n_neighbours=neighbours)
+            (found,) = explain_rows(model, tables, [position], n_neighbours=neighbours)
         if as_json:
             typer.echo(json.dumps(found.as_dict(), ensure_ascii=False))
             return
         named = read.pictures is None
         options = {"n_columns": columns, "columns": named}
-        typer.echo("\n".join(in_words(found, read.tables, model.plan_.ids, **options)))
+        typer.echo("\n".join(in_words(found, tables, model.plan_.ids, **options)))

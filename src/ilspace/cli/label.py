@@ -25,8 +25,9 @@ EXAMPLES = """**Examples**
 - `ilspace label out/ --batch 20 -o to_label.csv`, then `ilspace label out/ --import to_label.csv`:
   for people who label elsewhere
 
-- `ilspace label out/ --export labelled.csv`, then `ilspace adapt old.csv labelled.csv --label class
-  -o better/`: use the labels
+- `ilspace adapt old.csv new.csv --label class --labels out/ -o better/`: use the labels
+
+- `ilspace label out/ --export labelled.csv`: the target with its labels, for other programs
 
 **Exit codes**: as for `ilspace adapt`; Ctrl-C ends the page with 0, as all labels are on disk.
 """

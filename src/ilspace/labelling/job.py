@@ -14,13 +14,10 @@ from ilspace.tables import TableClassifier, TableError
 from ilspace.tables.inputs import read_inputs
 from ilspace.tables.labels import LabelledTables
 from ilspace.tables.pictures import PictureOptions, are_pictures
+from ilspace.tables.prediction import LABELS
 from ilspace.tables.reading import STANDARD_INPUT
 from ilspace.tables.results import found_again, inputs_of, pictures_of
 from ilspace.tables.sentences import TFIDF
-
-LABELS = "labels.jsonl"
-"""The file of labels in a folder of results."""
-
 
 _DIGITS = "1234567890"
 """Keys of classes, as they lie on a keyboard."""

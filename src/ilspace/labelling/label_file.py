@@ -12,6 +12,8 @@ from typing import Any
 
 from ilspace.labelling.answers import Answers, Event
 from ilspace.tables import TableError
+from ilspace.tables.prediction import LABELS
+from ilspace.tables.recorded import RecordedLabels
 
 try:
     import fcntl
@@ -48,6 +50,8 @@ class LabelFile:
     ----------
     answers : Answers
         What holds after all events that were read.
+    start : dict
+        What the first line says; empty where there is none.
     """
 
     def __init__(self, path: Path, about: dict[str, Any]) -> None:
@@ -56,7 +60,7 @@ class LabelFile:
         self.answers = Answers()
         self._read_up_to = 0
         self._inode: int | None = None
-        self._has_start = False
+        self.start: dict[str, Any] = {}
         self.refresh()
 
     def refresh(self) -> bool:
@@ -125,7 +129,7 @@ class LabelFile:
     def _write(self, handle: int, events: Sequence[Event]) -> None:
         size = os.fstat(handle).st_size
         lines = [each.as_dict() for each in events]
-        if not self._has_start:
+        if not self.start:
             lines.insert(0, {"format": _FORMAT, **self.about})
         text = "".join(f"{json.dumps(each, ensure_ascii=False)}\n" for each in lines)
         if size > self._read_up_to:  # after a line that was cut off
@@ -160,7 +164,7 @@ class LabelFile:
                 continue
             if "format" in content:
                 self._check(content)
-                self._has_start = True
+                self.start = content
             event = Event.from_dict(content)
             if event is not None:
                 changed |= self.answers.add(event)
@@ -184,8 +188,34 @@ class LabelFile:
 
     def _forget(self) -> bool:
         self.answers = Answers()
-        self._read_up_to, self._inode, self._has_start = 0, None, False
+        self._read_up_to, self._inode, self.start = 0, None, {}
         return True
+
+
+def read_recorded(path: Path) -> RecordedLabels:
+    """Read a file of labels for ``ilspace adapt``.
+
+    Parameters
+    ----------
+    path : Path
+        The file, or the folder of results that holds it.
+
+    Returns
+    -------
+    RecordedLabels
+        All labels that hold, and what was predicted before.
+    """
+    if path.is_dir():
+        path = path / LABELS
+    file = LabelFile(path, {})
+    if not file.start:
+        raise TableError(
+            f"{path} must hold labels that ilspace label recorded, but holds none: label some "
+            "rows, or leave --labels out."
+        )
+    labels = {row - 1: each for row, each in file.answers.labels.items()}
+    predictions = {row - 1: each for row, each in file.answers.predictions().items()}
+    return RecordedLabels(path, file.start, labels, predictions)
 
 
 @contextmanager

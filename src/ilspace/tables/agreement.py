@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import ClassVar
 
@@ -22,8 +22,11 @@ _DEVIATION = 0.11
 
 The interval then held the accuracy in four of five draws of three quarters of the field pairs."""
 
-_LEVEL = 0.8
+LEVEL = 0.8
 """Of the interval."""
+
+_HALF_WIDTH = float(norm.ppf((1 + LEVEL) / 2))
+"""Half of the interval, in standard deviations."""
 
 
 @dataclass(frozen=True)
@@ -64,8 +67,34 @@ class Agreement:
     @property
     def interval(self) -> tuple[float, float]:
         """Where the accuracy lies in four of five cases."""
-        half = float(norm.ppf((1 + _LEVEL) / 2)) * self.deviation
+        half = _HALF_WIDTH * self.deviation
         return max(self.expected_accuracy - half, 0.0), min(self.expected_accuracy + half, 1.0)
+
+    def expecting(
+        self, accuracy: float, interval: tuple[float, float], average: np.ndarray
+    ) -> Agreement:
+        """The same agreement, where the accuracy is known better.
+
+        Parameters
+        ----------
+        accuracy : float
+            The accuracy to expect.
+        interval : tuple of float
+            Where it lies in four of five cases.
+        average : ndarray of shape (n, n_classes)
+            What the members say together of the rows that it is about.
+
+        Returns
+        -------
+        Agreement
+            With probabilities as sure as this accuracy says.
+        """
+        return replace(
+            self,
+            expected_accuracy=accuracy,
+            deviation=max(interval[1] - interval[0], 1e-3) / 2 / _HALF_WIDTH,
+            inverse_temperature=_inverse_temperature(average, accuracy),
+        )
 
 
 Agreement.schema = Record(

@@ -23,6 +23,7 @@ from ilspace.tables.members import METHODS
 from ilspace.tables.partitioned import PartitionedTable, fit_whole
 from ilspace.tables.pictures import PictureOptions
 from ilspace.tables.prediction import new_rows, threads_for_rows, with_given
+from ilspace.tables.recorded import RecordedLabels, expect_by_predictions, with_recorded
 from ilspace.tables.sentences import TFIDF
 from ilspace.tables.training import COMMITTEE, Step
 from ilspace.tables.verdict import Word
@@ -133,6 +134,7 @@ def adapt_files(
     seed: int = 0,
     partitioned: bool = False,
     pictures: PictureOptions | None = None,
+    recorded: RecordedLabels | None = None,
     listener: Listener | None = None,
 ) -> Adaptation:
     """Learn from two files, or from several sources and a target.
@@ -167,6 +169,8 @@ def adapt_files(
         Columns and trust are then judged by a sample of its rows, and so is the report.
     pictures : PictureOptions, optional
         How pictures become columns, and in which column of a table their paths are.
+    recorded : RecordedLabels, optional
+        Target labels that ``ilspace label`` recorded.
     listener : Listener, optional
         Who is told how it goes.
 
@@ -198,6 +202,8 @@ def adapt_files(
         on_count=tell.on_count,
     )
     tables, whole, notes, ids = read.tables, read.whole, list(read.notes), read.ids
+    if recorded is not None:
+        tables = with_recorded(read, recorded)
     source_table, _, target_table, yt, numbers = tables
     if read.pictures is not None and scaling == "auto":
         scaling = read.pictures.embedder.backbone.scaling
@@ -224,6 +230,11 @@ def adapt_files(
             model.fit(*tables, source_names=None if numbers is None else tuple(read.sources))
             if whole is not None:
                 fit_whole(model, tables, whole)
+        if recorded is not None and expect_by_predictions(model, tables, recorded):
+            notes.append(
+                f"The expected accuracy allows for the labels in {recorded.path} having been asked "
+                "for where a model was unsure."
+            )
         tell.on_stage("judging")
         with as_table_errors():
             diagnosis = diagnose(model, _judged(tables, seed))
@@ -247,6 +258,8 @@ def adapt_files(
     inputs["text_features"] = text_features
     inputs["class_frequencies"] = class_prior if isinstance(class_prior, str) else dict(class_prior)
     inputs["files"] = read.files
+    if recorded is not None:
+        inputs["labels"] = str(recorded.path)
     if numbers is not None:
         inputs["sources"] = read.sources
     if read.pictures is not None:

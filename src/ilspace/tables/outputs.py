@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import platform
+import shutil
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import asdict
@@ -22,6 +23,7 @@ from ilspace.tables.members import METHODS
 from ilspace.tables.parquet_output import SUFFIX, write_parquet
 from ilspace.tables.partitioned import label_partitions
 from ilspace.tables.prediction import (
+    LABELS,
     MODEL,
     PREDICTIONS,
     REPORT,
@@ -236,6 +238,9 @@ def write_outputs(
             summary["files"][0] = place.name
         if can_be_saved(model):
             model.save(draft / MODEL)
+        if "labels" in adaptation.inputs and not (folder / LABELS).exists():
+            # so that labelling goes on from these results
+            shutil.copyfile(adaptation.inputs["labels"], draft / LABELS)
         (draft / REPORT).write_text(page, encoding="utf-8")
         text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
         (draft / SUMMARY).write_text(text + "\n", encoding="utf-8")

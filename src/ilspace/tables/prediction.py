@@ -23,6 +23,7 @@ PREDICTIONS = "predictions.csv"
 MODEL = "model.safetensors"
 REPORT = "report.html"
 SUMMARY = "summary.json"
+LABELS = "labels.jsonl"
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """How a formula begins, as spreadsheets see it."""

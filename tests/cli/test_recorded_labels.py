@@ -1,0 +1,156 @@
+"""``ilspace adapt --labels``: what ``ilspace label`` recorded is learned from, and kept."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from tables.small_tables import small_tables, write_csv
+from typer.testing import CliRunner
+
+from ilspace.active import Asked, Prediction, estimate_accuracy
+from ilspace.cli.app import app
+from ilspace.labelling.answers import Event, Kind
+from ilspace.labelling.job import open_job
+from ilspace.labelling.label_file import read_recorded
+from ilspace.selection.calibration import raised
+from ilspace.tables import TableClassifier
+from ilspace.tables.inputs import read_inputs
+from ilspace.tables.recorded import RecordedLabels, expect_by_predictions, with_recorded
+
+TABLES = small_tables(nt=60)
+ROWS = range(1, 13)
+
+
+def run(command, *arguments):
+    return CliRunner().invoke(app, [command, *map(str, arguments)])
+
+
+def adapt(folder, output, *options, method="linear"):
+    paths = folder / "source.csv", folder / "target.csv"
+    fixed = ["--label", "class", "--id", "sample", "--method", method, "-q"]
+    return run("adapt", *paths, *fixed, "-o", folder / output, *options)
+
+
+def summary(folder):
+    return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """Results with a dozen labels, half of which the model had guessed."""
+    write_csv(tmp_path, TABLES)
+    assert adapt(tmp_path, "out").exit_code == 0
+    events = []
+    for row in ROWS:
+        truth = str(TABLES.truth[row - 1])
+        guess = truth if row % 2 else next(each for each in ("ant", "bee") if each != truth)
+        told = {"guess": guess, "probability": 0.6, "learned": 0}
+        events.append(Event(f"e{row}", Kind.LABEL, row, truth, **told))
+    open_job([tmp_path / "out"]).open_labels().append(*events)
+    return tmp_path
+
+
+def test_labels_are_learned_from_and_go_on_with_the_results(folder):
+    result = adapt(folder, "better", "--labels", folder / "out")
+    assert result.exit_code == 0, result.output
+    found = summary(folder / "better")
+    assert found["target"]["labelled"] == len(ROWS)
+    assert found["inputs"]["labels"] == str(folder / "out" / "labels.jsonl")
+    assert any("having been asked for" in each for each in found["notes"])
+    predictions = pd.read_csv(folder / "better" / "predictions.csv", dtype=str)
+    assert predictions["label"][: len(ROWS)].tolist() == TABLES.truth[: len(ROWS)].tolist()
+    assert predictions["given"].tolist() == ["True"] * len(ROWS) + ["False"] * (60 - len(ROWS))
+    job = open_job([folder / "better"])
+    assert sorted(job.open_labels().answers.labels) == list(ROWS)
+    told = run("explain", folder / "better", "--row", 1, "--json")
+    assert json.loads(told.stdout)["given"] == TABLES.truth[0]
+
+
+def test_the_file_of_a_folder_that_is_written_to_again_stays(folder):
+    labels = folder / "out" / "labels.jsonl"
+    before = labels.read_bytes()
+    labels.write_bytes(before + b'{"event":"late","kind":"label","row":13,"label":"bee"}\n')
+    former = folder / "former.jsonl"
+    former.write_bytes(before)
+    result = adapt(folder, "out", "--labels", former, "--force")
+    assert result.exit_code == 0, result.output
+    assert summary(folder / "out")["target"]["labelled"] == len(ROWS)
+    assert labels.read_bytes() != before
+
+
+def test_wrong_guesses_lower_the_expected_accuracy(folder):
+    """As the estimate for chosen rows says, and sureness follows."""
+    read = read_inputs(folder / "source.csv", folder / "target.csv", label="class")
+    recorded = read_recorded(folder / "out")
+    tables = with_recorded(read, recorded)
+    expected = []
+    for is_right in (True, False):
+        said = {
+            row: Prediction(label if is_right else "nobody", 0.6, 0)
+            for row, label in recorded.labels.items()
+        }
+        model = TableClassifier("linear", ids=("sample",)).fit(*tables)
+        changed = RecordedLabels(recorded.path, recorded.about, recorded.labels, said)
+        before = model.agreement_
+        assert expect_by_predictions(model, tables, changed)
+        free = tables.target[pd.isna(tables.yt)]
+        confidence = raised(model.member_probabilities(free)[0], before.inverse_temperature).max(
+            axis=1
+        )
+        n = len(said)
+        asked = Asked(np.full(n, 0.6), np.full(n, is_right), np.zeros(n), np.zeros(n, dtype=bool))
+        wanted = estimate_accuracy(confidence, asked, n, level=0.8)
+        assert model.agreement_.expected_accuracy == pytest.approx(wanted.value)
+        low, high = model.agreement_.interval
+        assert high - low <= wanted.high - wanted.low + 1e-12
+        sureness = model.predict_proba(free).max(axis=1).mean()
+        assert sureness == pytest.approx(wanted.value, abs=0.02)
+        expected.append(wanted.value)
+    assert expected[0] > expected[1] + 0.1
+
+
+def test_few_predictions_change_nothing(folder):
+    read = read_inputs(folder / "source.csv", folder / "target.csv", label="class")
+    recorded = read_recorded(folder / "out")
+    tables = with_recorded(read, recorded)
+    model = TableClassifier("linear", ids=("sample",)).fit(*tables)
+    before = model.agreement_
+    few = dict(list(recorded.predictions.items())[:4])
+    changed = RecordedLabels(recorded.path, recorded.about, recorded.labels, few)
+    assert not expect_by_predictions(model, tables, changed)
+    assert model.agreement_ is before
+
+
+@pytest.mark.parametrize(
+    ("labels", "said"),
+    [
+        ("empty", "must hold labels that ilspace label recorded, but holds none"),
+        ("other.jsonl", "must hold labels of this target, but its column is 'kind'"),
+        ("moved.jsonl", "must hold labels of this target, but its sha256 is"),
+        ("wrong.jsonl", "says 'wasp' of row 1"),
+        ("far.jsonl", "says 'bee' of row 61"),
+    ],
+)
+def test_labels_of_something_else_are_refused(folder, labels, said):
+    (folder / "empty").mkdir()
+    text = (folder / "out" / "labels.jsonl").read_text(encoding="utf-8")
+    start, first, *_ = text.splitlines()
+    (folder / "other.jsonl").write_text(text.replace('"class"', '"kind"'), encoding="utf-8")
+    moved = re.sub(r'"sha256": "\w+"', '"sha256": "0"', text)
+    (folder / "moved.jsonl").write_text(moved, encoding="utf-8")
+    wrong = re.sub(r'"label": "\w+"', '"label": "wasp"', first)
+    (folder / "wrong.jsonl").write_text(f"{start}\n{wrong}\n", encoding="utf-8")
+    far = re.sub(r'"label": "\w+"', '"label": "bee"', first.replace('"row": 1,', '"row": 61,'))
+    (folder / "far.jsonl").write_text(f"{start}\n{far}\n", encoding="utf-8")
+    result = adapt(folder, "better", "--labels", folder / labels)
+    assert result.exit_code == 2, result.output
+    assert said in result.stderr
+    assert not (folder / "better").exists()
+
+
+def test_a_cluster_reads_no_recorded_labels(folder):
+    result = adapt(folder, "better", "--labels", folder / "out", "--dask", "local")
+    assert result.exit_code == 2
+    assert "leave one of --labels and --dask out" in result.stderr
