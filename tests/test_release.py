@@ -54,6 +54,13 @@ def test_every_action_is_pinned():
     assert all(re.fullmatch(r"[\w/-]+@[0-9a-f]{40}", each) for each in used)
 
 
+def test_the_stores_of_the_benchmark_stay_small_in_a_clone():
+    stores = list((ROOT / "benchmarks").glob("*.jsonl*"))
+    assert stores
+    assert {each.suffix for each in stores} == {".xz"}
+    assert sum(each.stat().st_size for each in stores) < 2e6
+
+
 @pytest.fixture(scope="module")
 def docker_steps():
     return runpy.run_path(str(ROOT / ".ci" / "docker_steps.py"), run_name="docker_steps")

@@ -49,8 +49,8 @@ def test_the_report_has_a_panel(folder):
     [
         (["--row", "99"], "one of the 24 rows"),
         (["--id", "nobody"], "check it"),
-        ([], "--row or by --id"),
-        (["--row", "1", "--id", "00004"], "--row or by --id"),
+        ([], "--row or by --id, but is not: add"),
+        (["--row", "1", "--id", "00004"], "--row or by --id, but is by both: leave out"),
     ],
 )
 def test_rows_that_are_not_there(folder, options, reason):

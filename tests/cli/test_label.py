@@ -156,6 +156,8 @@ def test_batch_import_export(folder, monkeypatch):
     result = run(out, "--batch", "4", "-o", folder / "to_label.csv")
     assert result.exit_code == 0, result.output
     assert "4 rows in" in result.stderr
+    then = f"ilspace label {out} --import {folder / 'to_label.csv'}"
+    assert result.stderr.endswith(f"then: {then}\n")
     assert result.stdout == ""
     table = pd.read_csv(folder / "to_label.csv", dtype={"sample": str})
     table["class"] = TABLES.truth[table["row"] - 1]
@@ -163,7 +165,8 @@ def test_batch_import_export(folder, monkeypatch):
     monkeypatch.chdir(out)
     result = run("--import", folder / "labels.csv")  # the folder of results is this one
     assert result.exit_code == 0, result.output
-    assert result.stderr == "4 new labels in labels.jsonl.\n"
+    to_use = "To use them: ilspace adapt as before, with --labels labels.jsonl."
+    assert result.stderr == f"4 new labels in labels.jsonl. {to_use}\n"
     assert (
         "0 new labels in labels.jsonl; 4 were known."
         in run("--import", folder / "labels.csv").stderr
@@ -207,10 +210,9 @@ def test_a_sitting_in_a_terminal_goes_on_after_the_end_of_its_input(folder):
         for keys in ("1\n2\n", "3\nu\nu\n")
     )
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
-    assert first.stderr.endswith(
-        "2 labels in "
-        + f"{folder / 'out' / 'labels.jsonl'}. To go on, start ilspace label again.\n"
-    )
+    where = folder / "out" / "labels.jsonl"
+    assert f"2 labels in {where}. To use them: ilspace adapt as before, " in first.stderr
+    assert first.stderr.endswith(f"--labels {where}. To go on, start ilspace label again.\n")
     assert "2 labelled, 22 left" in second.stdout
     answers = open_job([folder / "out"]).open_labels().answers
     assert list(answers.labels.values()) == ["ant"]  # the last two were taken back
@@ -252,4 +254,5 @@ def test_the_page_listens_on_the_loopback_address_until_it_is_interrupted(folder
         said = server.stderr.read()
         assert server.process.wait() == 0
     where = folder / "out" / "labels.jsonl"
-    assert said.endswith(f"1 label in {where}. To go on, start ilspace label again.\n")
+    assert f"1 label in {where}. To use them: ilspace adapt as before, " in said
+    assert said.endswith(f"--labels {where}. To go on, start ilspace label again.\n")

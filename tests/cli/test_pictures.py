@@ -160,6 +160,8 @@ def test_target_folders_named_as_classes_are_labels(tmp_path):
         (["labels.csv", "labels.csv"], "add --label"),
         (["old", "new", "--backbone", "big"], "choose one of them"),
         (["old", "empty"], "empty must hold pictures"),
+        (["old", "nowhere"], "nowhere must be a file or a folder of pictures, but there is none"),
+        (["nowhere", "elsewhere"], "nowhere must be a file or a folder of pictures"),
     ],
 )
 def test_requests_that_make_no_sense_are_refused(first, tmp_path, arguments, reason):

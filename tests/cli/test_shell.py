@@ -21,18 +21,19 @@ from ilspace.tables.prediction import csv_lines
 TABLES = small_tables()
 
 
-def leaves(command: Any, path: str) -> list[tuple[str, Any]]:
+def tree(command: Any, path: str) -> list[tuple[str, Any]]:
     children = getattr(command, "commands", {})
-    found = [leaf for name, child in children.items() for leaf in leaves(child, f"{path} {name}")]
-    return found or [(path, command)]
+    below = [each for name, child in children.items() for each in tree(child, f"{path} {name}")]
+    return [(path, command), *below]
 
 
-@pytest.mark.parametrize(("path", "command"), leaves(typer.main.get_command(app), "ilspace"))
+@pytest.mark.parametrize(("path", "command"), tree(typer.main.get_command(app), "ilspace"))
 def test_every_command_has_examples_of_itself(path, command):
     assert "**Examples**" in command.epilog
     assert f"`{path}" in command.epilog
     options = [each for each in command.params if each.param_type_name == "option"]
     assert all(each.help for each in options)
+    assert all("-o" in each.opts for each in options if "--output" in each.opts)
 
 
 @pytest.fixture(scope="module")

@@ -100,7 +100,8 @@ def test_the_page_says_all_of_it(job):
         *(html.escape(each["about"]) for each in summary["members"]),
         "of the adapted labels are expected to be right",
         "It is unreliable here",
-        "The class frequencies of the target were estimated",
+        "The class frequencies assumed for the target are "
+        f"{summary['class_frequencies']['overlap']:.0%} an estimate",
         "No prediction is trusted",
         "Stein divergence",
         "p-value of the MMD",

@@ -29,8 +29,22 @@ REPORT_EXAMPLES = """**Examples**
   of Amazon to Caltech, for which one fit is run
 """
 
+EXAMPLES = """**Examples**
+
+- `ilspace bench run surf-unsupervised --trials 2`, then `ilspace bench table surf-unsupervised`:
+  an experiment and its table
+
+- `ilspace bench report --store benchmarks`: one page of all results in a clone
+
+**Environment**: `ILSPACE_DATA` is the folder of the data sets; `ilspace data list` tells which are
+there.
+"""
+
 bench = typer.Typer(
-    name="bench", no_args_is_help=True, help="Rerun the paper's experiments; tables of results."
+    name="bench",
+    no_args_is_help=True,
+    help="Rerun the paper's experiments; tables of results.",
+    epilog=EXAMPLES,
 )
 
 RUN_EXAMPLES = """**Examples**
@@ -59,8 +73,10 @@ Name = Annotated[
 StoreFolder = Annotated[
     Path, typer.Option("--store", file_okay=False, help="Folder of the results.")
 ]
-Pictures = Annotated[Path, typer.Option(file_okay=False, help="Folder for the pictures.")]
-Page = Annotated[Path, typer.Option(dir_okay=False, help="The page to write.")]
+Pictures = Annotated[
+    Path, typer.Option("--output", "-o", file_okay=False, help="Folder for the pictures.")
+]
+Page = Annotated[Path, typer.Option("--output", "-o", dir_okay=False, help="The page to write.")]
 Trials = Annotated[int | None, typer.Option(min=1, help="Only the first trials.")]
 Methods = Annotated[str, typer.Option(help="Only these methods, separated by commas.")]
 Transfers = Annotated[

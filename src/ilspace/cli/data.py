@@ -8,7 +8,18 @@ import typer
 
 from ilspace.cli._refusals import refusals
 
-data = typer.Typer(name="data", no_args_is_help=True, help="Data sets: list, find, download.")
+EXAMPLES = """**Examples**
+
+- `ilspace data list`: which there are, and which are here
+
+- `ilspace data fetch office-caltech-surf`: download one
+
+**Environment**: `ILSPACE_DATA` is a folder to look in before the cache.
+"""
+
+data = typer.Typer(
+    name="data", no_args_is_help=True, help="Data sets: list, find, download.", epilog=EXAMPLES
+)
 
 Name = Annotated[str, typer.Argument(help="A data set; `ilspace data list` names them.")]
 

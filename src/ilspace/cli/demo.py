@@ -24,7 +24,10 @@ def demo(
     output: Annotated[
         Path,
         typer.Option(
-            file_okay=False, help="Folder for the files; those of the same name are replaced."
+            "--output",
+            "-o",
+            file_okay=False,
+            help="Folder for the files; those of the same name are replaced.",
         ),
     ] = Path("ilspace-demo"),
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same rows and results.")] = 0,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -125,7 +126,9 @@ def label(
             _import(job, imported)
         elif batch is not None:
             assert output is not None
-            _write_batch(job, batch, strategy, output, force=force)
+            again = ["ilspace", "label", *map(str, paths or ())]
+            again += ["--label", column] if column is not None else []
+            _write_batch(job, batch, strategy, output, again, force=force)
         elif exported is not None:
             _export(job, exported, force=force)
         else:
@@ -174,8 +177,14 @@ def _sit(
         session.close()
     n_labels = len(session.file.answers.labels)
     counted = "1 label" if n_labels == 1 else f"{n_labels} labels"
-    said = f"{counted} in {job.labels_path}." if n_labels else "No labels so far."
+    said = f"{counted} in {job.labels_path}. {_to_use(job)}" if n_labels else "No labels so far."
     typer.echo(f"{said} To go on, start ilspace label again.", err=True)
+
+
+def _to_use(job: LabellingJob) -> str:
+    return (
+        f"To use them: ilspace adapt as before, with --labels {shlex.quote(str(job.labels_path))}."
+    )
 
 
 def _check_extra() -> None:
@@ -224,10 +233,12 @@ def _import(job: LabellingJob, path: Path) -> None:
     ):
         if counts[name]:
             said += f"; {counts[name]} {words}"
-    typer.echo(f"{said}.", err=True)
+    typer.echo(f"{said}. {_to_use(job)}", err=True)
 
 
-def _write_batch(job: LabellingJob, n: int, strategy: str, output: Path, *, force: bool) -> None:
+def _write_batch(
+    job: LabellingJob, n: int, strategy: str, output: Path, again: list[str], *, force: bool
+) -> None:
     from ilspace.labelling.exchange import OTHER, choose_batch
 
     _check_output(output, job, force=force)
@@ -235,8 +246,8 @@ def _write_batch(job: LabellingJob, n: int, strategy: str, output: Path, *, forc
     _write(table, output)
     typer.echo(
         f"{len(table)} rows in {output}, the most useful first: fill in the column {job.label!r} "
-        f"({', '.join(job.classes[:10])}{' …' * (len(job.classes) > 10)}, or {OTHER}), then "
-        "ilspace label with --import.",
+        f"({', '.join(job.classes[:10])}{' …' * (len(job.classes) > 10)}, or {OTHER}), then: "
+        f"{shlex.join([*again, '--import', str(output)])}",
         err=True,
     )
 

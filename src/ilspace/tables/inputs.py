@@ -152,6 +152,7 @@ def read_inputs(
     if any(have_pictures):
         if not all(have_pictures) or partitioned:
             for path in paths.values():
+                _refuse_missing(path)
                 refuse_folder_without(path)
             other = "a table on workers" if partitioned else "a table without"
             raise TableError(
@@ -160,6 +161,9 @@ def read_inputs(
             )
         return _read_pictures(paths, label, ids, pictures or PictureOptions(), on_stage, on_count)
     if label is None:
+        for path in (*sources, target):
+            _refuse_missing(path)
+            refuse_folder_without(path)
         raise TableError(
             "The column of labels must be named, unless source and target are folders of "
             "pictures, but is not: add --label."
@@ -188,6 +192,13 @@ def read_inputs(
     tables = LabelledTables(source_table, y, target_table, yt, numbers)
     _refuse_one_row(tables, target)
     return TableInputs(tables, label, tuple(ids), tuple(notes), files, whole, None, several)
+
+
+def _refuse_missing(path: str | Path) -> None:
+    if str(path) != STANDARD_INPUT and not Path(path).exists():
+        raise TableError(
+            f"{path} must be a file or a folder of pictures, but there is none: check the path."
+        )
 
 
 def _recognised(path: str | Path) -> dict[str, str | None]:

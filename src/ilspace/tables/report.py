@@ -246,8 +246,9 @@ def _frequencies_in_words(summary: dict[str, Any]) -> str:
         return "The class frequencies of the target were counted among its labels."
     if "overlap" in found:
         return (
-            "The class frequencies of the target were estimated, and believed to "
-            f"{found['overlap']:.0%}, as the tables overlap."
+            f"The class frequencies assumed for the target are {found['overlap']:.0%} an estimate "
+            "from its rows, and for the rest those of the source: the estimate counts as far as "
+            "the tables overlap."
         )
     return "The class frequencies of the target were taken to be those of the source."
 

@@ -200,7 +200,8 @@ def row_called(table: pd.DataFrame, row: int | None, name: str | None, ids: Sequ
         Its position, from 0.
     """
     if (row is None) == (name is None):
-        raise TableError("A row must be named by --row or by --id, but not by both: add one.")
+        flaw = "is not: add" if row is None else "is by both: leave out"
+        raise TableError(f"A row must be named by --row or by --id, but {flaw} one of them.")
     if row is not None:
         if row > len(table):
             raise TableError(
