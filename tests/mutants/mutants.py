@@ -998,6 +998,22 @@ MUTANTS = (
         ("tests/rules/test_class_prior.py::test_a_rule_that_collapsed_is_not_believed",),
     ),
     Mutant(
+        "labels-halve-no-doubt",
+        "class shares",
+        "rules/class_prior.py",
+        "trust = 1 - (1 - trust) * 0.5**right",
+        "trust = 1 - (1 - trust) * 1.0**right",
+        ("tests/rules/test_class_prior.py::test_labels_that_are_predicted_right_halve_the_doubt",),
+    ),
+    Mutant(
+        "labels-of-any-class-speak-for-the-rule",
+        "class shares",
+        "rules/class_prior.py",
+        "return int(np.bincount(known[is_right], minlength=n_classes).min())",
+        "return int(np.bincount(known[is_right], minlength=n_classes).max())",
+        ("tests/rules/test_class_prior.py::test_labels_do_not_speak_for_a_rule_that_collapsed",),
+    ),
+    Mutant(
         "noise-is-not-subtracted",
         "class shares",
         "rules/class_prior.py",

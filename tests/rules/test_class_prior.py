@@ -151,3 +151,40 @@ def test_scaled_as_the_source_says():
     np.testing.assert_allclose(found[:, :4].std(axis=0), 1)
     np.testing.assert_allclose(target[:, :4] * X.std(axis=0) + X.mean(axis=0), XT)
     assert not target[:, 4].any()
+
+
+def known_of_each_class(n):
+    known = np.full(300, -1)
+    for code in range(3):
+        known[np.flatnonzero(YT == code)[:n]] = code
+    return known
+
+
+def test_labels_that_are_predicted_right_halve_the_doubt():
+    moved = XT + 1.0
+    doubts = [1 - estimate(X, Y, moved, known_of_each_class(n)).overlap for n in (0, 1, 2, 3)]
+    assert doubts[0] > 0.1
+    # unlabelled rows are fewer each time, so that the discrepancy is not quite the same
+    np.testing.assert_allclose(doubts, doubts[0] * 0.5 ** np.arange(4), rtol=0.15)
+
+
+def test_labels_do_not_speak_for_a_rule_that_collapsed():
+    alike = 15 + 1e-3 * XT  # far away, and all in one place: all are of one class
+    found = estimate(X, Y, alike, known_of_each_class(3))
+    assert found.overlap == 0
+
+
+def test_labels_of_some_classes_do_not_speak_for_the_rule():
+    moved = XT + 1.0
+    known = known_of_each_class(3)
+    known[known == 1] = -1
+    found, without = estimate(X, Y, moved, known), estimate(X, Y, moved)
+    assert found.overlap == pytest.approx(without.overlap, rel=0.15)
+
+
+def test_labels_in_another_order():
+    known, order = known_of_each_class(4), np.random.default_rng(5).permutation(300)
+    found, permuted = (
+        estimate(X, Y, XT[rows] + 1.0, known[rows]) for rows in (np.arange(300), order)
+    )
+    np.testing.assert_allclose(permuted.shares, found.shares, atol=1e-3)

@@ -19,7 +19,7 @@ from ilspace.ils.map import ILSMap
 from ilspace.ils.plain import PlainMap, plain_map
 from ilspace.ils.settings import ObjectiveSettings
 from ilspace.optimizers import STOCHASTIC_SOLVERS, Iterate, Status
-from ilspace.rules.class_prior import sample_of_classes
+from ilspace.rules.class_prior import LABEL_WEIGHT, sample_of_classes
 from ilspace.rules.ridge import KernelExpansion, LaplacianRidge, laplacian_ridge, unit_rows
 from ilspace.rules.self_training import (
     Prediction,
@@ -32,8 +32,8 @@ from ilspace.rules.self_training import (
 N_ROUNDS = 2
 """Default number of rounds."""
 
-LABEL_WEIGHT, SELECTED_WEIGHT = 3.0, 0.5
-"""Weights of a labelled and of a selected target row in the rule; a source row weighs 1."""
+SELECTED_WEIGHT = 0.5
+"""Weight of a selected target row in the rule; a source row weighs 1."""
 
 TRAINING_ROWS = 10_000
 """Most rows that the rule is trained on."""

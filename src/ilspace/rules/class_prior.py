@@ -17,6 +17,9 @@ from sklearn.metrics.pairwise import rbf_kernel
 
 from ilspace.storage.schema import ArrayOf, Check, Record, Value
 
+LABEL_WEIGHT = 3.0
+"""Weight of a labelled target row in a rule; a source row weighs 1."""
+
 LEAST_COUNTED = 20
 """Target labels from which on they are counted."""
 
@@ -35,7 +38,8 @@ than 0.15, was seen on all rows of the tables and digits, whose results are ther
 oracle over this setting."""
 
 _CONFIDENCE_ROWS, _FOLDS = 1_000, 3
-"""Source rows that tell how sure a rule is of what it has not seen, and folds of them."""
+"""Source rows that tell how sure a rule is of what it has not seen, and folds of rows that are held
+out in turn."""
 
 _WIDE = 50
 """Columns from which on rows are scaled to one length."""
@@ -143,7 +147,7 @@ def estimate_class_prior(
     probabilities of the unlabelled target rows by a logistic regression of the labelled rows,
 
     .. math:: \hat q = p + t\,(\mu - p), \qquad
-        t = (1 - r / 0.4)_+\,(1 - \ell / 0.1)_+ \le 1
+        1 - t = 2^{-m}\,\bigl(1 - (1 - r / 0.4)_+\,(1 - \ell / 0.1)_+\bigr)
 
     The trust t tells a shift of the class shares from a rule that collapsed, since columns have
     other units in the target, say: :math:`r = \min_q \|\sum_c q_c\varphi_c - \varphi_t\|^2` is the
@@ -153,6 +157,13 @@ def estimate_class_prior(
     And :math:`\ell \ge 0` is how much less sure, in its mean largest probability, the rule is of
     the target than of held-out source rows, of the classes as often as they are predicted there,
     less a standard error; it too is 0 or so under a shift of class shares.
+
+    Labels of target rows speak for the rule: m is the number of them that are predicted right
+    while they are held out, of the class with the fewest, and each halves the doubt. A rule that
+    has collapsed is right on no row of some class, so that m is 0, as it is without labels. That
+    the fewest count, and rows held out, was found on random three quarters of the rows of the
+    table pairs and some of Office+Caltech10: labels that the rule has learned from are right too
+    easily where there are many columns.
 
     Parameters
     ----------
@@ -214,6 +225,8 @@ def estimate_class_prior(
     trust = float(np.clip(1 - unexplained / NOT_A_MIXTURE, 0, 1))
     lost = _confidence_lost(X, codes, weights, probabilities)
     trust *= float(np.clip(1 - lost / NOT_SURE, 0, 1))
+    right = _fewest_right(X, codes, Xt[known >= 0], known[known >= 0], weights, n_classes)
+    trust = 1 - (1 - trust) * 0.5**right
     shares = prior + trust * (mean - prior)
     error = stats.norm.ppf((1 + _LEVEL) / 2) * probabilities.std(axis=0) / len(probabilities) ** 0.5
     mixture = np.pad(mixture, (0, n_classes - len(mixture)))
@@ -319,7 +332,7 @@ def _predicted(
     labelled = known >= 0
     size = _LENGTH if X.shape[1] >= _WIDE else 1 / (np.sqrt(np.mean(X**2)) or 1.0)
     rows, labels = np.concatenate([X, Xt[labelled]]), np.concatenate([codes, known[labelled]])
-    each = np.concatenate([weights / weights.mean(), np.ones(labelled.sum())])
+    each = np.append(weights / weights.mean(), np.full(labelled.sum(), LABEL_WEIGHT))
     with warnings.catch_warnings():
         # means of probabilities hardly move any more
         warnings.simplefilter("ignore", ConvergenceWarning)
@@ -327,6 +340,29 @@ def _predicted(
     probabilities = np.zeros((len(Xt) - int(labelled.sum()), n_classes))
     probabilities[:, model.classes_] = model.predict_proba(size * Xt[~labelled])
     return probabilities
+
+
+def _fewest_right(
+    X: np.ndarray,
+    codes: np.ndarray,
+    Xt: np.ndarray,
+    known: np.ndarray,
+    weights: np.ndarray,
+    n_classes: int,
+) -> int:
+    """Labelled target rows that a rule without them is right on, of the class with the fewest."""
+    counts = np.bincount(known, minlength=n_classes)
+    if counts.min() == 0:
+        return 0
+    fold = np.empty(len(known), dtype=int)
+    fold[np.lexsort((Xt.sum(axis=1), known))] = np.arange(len(known)) % _FOLDS
+    is_right = np.zeros(len(known), dtype=bool)
+    for each in np.unique(fold):
+        held = fold == each
+        given = np.where(held, -1, known)
+        found = _predicted(X, codes, Xt, given, n_classes, weights=weights).argmax(axis=1)
+        is_right[held] = found == known[held]
+    return int(np.bincount(known[is_right], minlength=n_classes).min())
 
 
 def _confidence_lost(

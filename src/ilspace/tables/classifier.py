@@ -156,7 +156,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     ['s', 's', 'l', 'l']
     """
 
-    _revision: ClassVar[int] = 3
+    _revision: ClassVar[int] = 4
     _came_later: ClassVar[frozenset[str]] = frozenset({"text_features"})
 
     _parameter_constraints = {
