@@ -68,7 +68,7 @@ class Session:
         self.job = job
         self.file = job.open_labels()
         self.refit_after = refit_after
-        self.pictures = pictures or job.pictures or job.paths[1].absolute().parent
+        self.pictures = pictures or job.pictures or job.target_path.absolute().parent
         ids = identifiers_of(job.tables.source, job.tables.target, job.options)
         self.layout = find_layout(
             job.tables.target, ids=ids, text=tuple(job.options.get("text", ()))
