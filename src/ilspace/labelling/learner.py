@@ -115,6 +115,10 @@ class Snapshot:
         Where rows lie.
     seconds : float
         Time it took.
+    n_learned : int
+        Target labels that it learned from, with those that the table came with.
+    is_random : bool
+        Whether the rows to ask about were drawn at random.
     """
 
     task: Task
@@ -126,6 +130,8 @@ class Snapshot:
     gain: float | None
     map: LatentMap
     seconds: float
+    n_learned: int = 0
+    is_random: bool = False
 
 
 class Learner:
@@ -196,8 +202,11 @@ class Learner:
         if len(queue):
             gain = float(self.selector.expected_gain(min(GAIN, len(queue))))
         places = self._map(model, task, queue)
+        known, is_random = self._known(task), self.selector.strategy == "random"
+        n_learned = 0 if known is None else int(np.sum(known != np.array(None)))
         seconds = time.perf_counter() - start
-        return Snapshot(task, codes, sure, queue, ahead, accuracy, gain, places, seconds)
+        said = (codes, sure, queue, ahead, accuracy, gain, places, seconds)
+        return Snapshot(task, *said, n_learned, is_random)
 
     def _teach(self, task: Task) -> None:
         """Bring the selector to where all answers are known."""
