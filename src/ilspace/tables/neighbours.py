@@ -88,7 +88,7 @@ def nearest_labelled(
     distances, found = finder.kneighbors(view(asked))
     return [
         [
-            Neighbour(*named[i][:2], str(labels[i]), float(distance), named[i][2])
+            Neighbour(named[i][0], named[i][1], str(labels[i]), float(distance), named[i][2])
             for distance, i in zip(each, near, strict=True)
             if named[i] != ("target", row, row)
         ][:n]
