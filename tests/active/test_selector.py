@@ -81,6 +81,25 @@ def test_estimator_is_that_of_a_fit_with_the_labels():
     assert asking.estimate_accuracy().n_labels == 0
 
 
+def test_several_sources_are_those_of_a_fit_with_a_list():
+    parts, names = [XS[:25], XS[25:]], [NAMES[:25], NAMES[25:]]
+    asking = QuerySelector(ILSClassifier(self_training=0, random_state=0), random_state=0)
+    asking.fit(parts, names, XT, source_names=["north", "south"])
+    batch = asking.query(6)
+    asking.teach(batch, NAMES[batch])
+    yt = np.full(60, None, dtype=object)
+    yt[batch] = NAMES[batch]
+    expected = clone(asking.estimator).fit(parts, names, XT, yt, source_names=["north", "south"])
+    np.testing.assert_array_equal(asking.estimator_.predict_proba(XT), expected.predict_proba(XT))
+    assert asking.estimator_.source_names_ == ("north", "south")
+    far = XT.copy()
+    far[:6] = 20 + XT[:6] / 10
+    asking.fit(parts, names, far).teach([0, 1], ["dog", "dog"])
+    assert (asking.estimator_.predict(far)[2:6] == "dog").all()
+    with pytest.raises(ValueError, match="y must be a list of as many label arrays"):
+        asking.fit(parts, NAMES, XT)
+
+
 def test_labels_given_to_fit_are_not_asked_again():
     yt = np.full(60, None, dtype=object)
     yt[:50] = NAMES[:50]

@@ -17,6 +17,7 @@ from ilspace.labelling.label_file import read_recorded
 from ilspace.selection.calibration import raised
 from ilspace.tables import TableClassifier
 from ilspace.tables.inputs import read_inputs
+from ilspace.tables.reading import sha256_of
 from ilspace.tables.recorded import RecordedLabels, expect_by_predictions, with_recorded
 
 TABLES = small_tables(nt=60)
@@ -57,7 +58,9 @@ def test_labels_are_learned_from_and_go_on_with_the_results(folder):
     assert result.exit_code == 0, result.output
     found = summary(folder / "better")
     assert found["target"]["labelled"] == len(ROWS)
-    assert found["inputs"]["labels"] == str(folder / "out" / "labels.jsonl")
+    labels = folder / "out" / "labels.jsonl"
+    told = {"path": str(labels), "bytes": labels.stat().st_size, "sha256": sha256_of(labels)}
+    assert found["inputs"]["labels"] == told
     assert any("having been asked for" in each for each in found["notes"])
     predictions = pd.read_csv(folder / "better" / "predictions.csv", dtype=str)
     assert predictions["label"][: len(ROWS)].tolist() == TABLES.truth[: len(ROWS)].tolist()
@@ -78,6 +81,80 @@ def test_the_file_of_a_folder_that_is_written_to_again_stays(folder):
     assert result.exit_code == 0, result.output
     assert summary(folder / "out")["target"]["labelled"] == len(ROWS)
     assert labels.read_bytes() != before
+
+
+def test_an_explanation_knows_the_labels_of_the_fit_and_no_later_ones(folder):
+    assert adapt(folder, "better", "--labels", folder / "out").exit_code == 0
+    open_job([folder / "better"]).open_labels().append(
+        Event("later", Kind.LABEL, 20, str(TABLES.truth[19]))
+    )
+
+    def given(row):
+        told = run("explain", folder / "better", "--row", row, "--json", "--neighbours", 60)
+        assert told.exit_code == 0, told.output
+        found = json.loads(told.stdout)
+        return found["given"], {each["row"] for each in found["neighbours"] if is_target(each)}
+
+    def is_target(each):
+        return each["domain"] == "target"
+
+    assert given(20) == (None, set(ROWS))
+    # the file of the results is gone: that which the labels came from has them
+    (folder / "better" / "labels.jsonl").unlink()
+    assert given(20) == (None, set(ROWS))
+    (folder / "out" / "labels.jsonl").unlink()
+    refused = run("explain", folder / "better", "--row", 1)
+    assert refused.exit_code == 2
+    assert "The labels that" in refused.stderr
+
+
+def test_rows_of_no_class_are_told_and_not_learned(folder):
+    """They count as errors of earlier predictions, and not among the rows to predict."""
+    told = {"guess": "ant", "probability": 0.6, "learned": 0}
+    file = open_job([folder / "out"]).open_labels()
+    file.append(*(Event(f"o{row}", Kind.OTHER, row, **told) for row in (30, 31)))
+    assert adapt(folder, "better", "--labels", folder / "out").exit_code == 0
+    found = summary(folder / "better")
+    assert found["target"]["labelled"] == len(ROWS)
+    (note,) = (each for each in found["notes"] if "of none of the classes" in each)
+    assert "2 rows were" in note
+    recorded = read_recorded(folder / "out")
+    assert recorded.of_no_class == (29, 30)
+    assert {29, 30} <= set(recorded.predictions)
+    # and where nothing else is known
+    read = read_inputs(folder / "source.csv", folder / "target.csv", label="class")
+    said = dict.fromkeys(range(30, 36), Prediction("ant", 0.6, 0))
+    alone = RecordedLabels(recorded.path, recorded.about, {}, said, tuple(said))
+    tables = with_recorded(read, alone)
+    assert tables.yt is None
+    model = TableClassifier("linear", ids=("sample",)).fit(*tables)
+    assert expect_by_predictions(model, tables, alone)
+
+
+@pytest.mark.parametrize("n_rows", [15, 40])
+def test_frequencies_that_were_counted_in_chosen_labels_are_doubted(folder, n_rows):
+    """Twenty labels that are not as many of each class are counted."""
+    truth = dict(enumerate(map(str, TABLES.truth), start=1))
+    more = [row for row in range(len(ROWS) + 1, n_rows) if truth[row] != "ant"]
+    events = [Event(f"m{row}", Kind.LABEL, row, truth[row]) for row in more]
+    open_job([folder / "out"]).open_labels().append(*events)
+    n_labels = len(ROWS) + len(more)
+    result = adapt(folder, "better", "--labels", folder / "out", "--force")
+    assert result.exit_code == 0, result.output
+    doubted = [each for each in summary(folder / "better")["notes"] if "counted" in each]
+    assert len(doubted) == (n_labels >= 20)
+    known = adapt(folder, "known", "--labels", folder / "out", "--class-frequencies", "source")
+    assert known.exit_code == 0, known.output
+    assert not any("counted" in each for each in summary(folder / "known")["notes"])
+
+
+def test_labels_of_random_rows_need_no_allowance(folder):
+    path = folder / "out" / "labels.jsonl"
+    lines = path.read_text(encoding="utf-8").replace('"learned": 0', '"learned": 0, "random": true')
+    path.write_text(lines, encoding="utf-8")
+    assert not read_recorded(path).were_chosen
+    assert adapt(folder, "better", "--labels", path).exit_code == 0
+    assert not any("asked for" in each for each in summary(folder / "better")["notes"])
 
 
 def test_wrong_guesses_lower_the_expected_accuracy(folder):
@@ -131,6 +208,7 @@ def test_few_predictions_change_nothing(folder):
         ("moved.jsonl", "must hold labels of this target, but its sha256 is"),
         ("wrong.jsonl", "says 'wasp' of row 1"),
         ("far.jsonl", "says 'bee' of row 61"),
+        ("beyond.jsonl", "says 'other' of row 61"),
     ],
 )
 def test_labels_of_something_else_are_refused(folder, labels, said):
@@ -144,6 +222,8 @@ def test_labels_of_something_else_are_refused(folder, labels, said):
     (folder / "wrong.jsonl").write_text(f"{start}\n{wrong}\n", encoding="utf-8")
     far = re.sub(r'"label": "\w+"', '"label": "bee"', first.replace('"row": 1,', '"row": 61,'))
     (folder / "far.jsonl").write_text(f"{start}\n{far}\n", encoding="utf-8")
+    beyond = '{"event":"o","kind":"other","row":61}'
+    (folder / "beyond.jsonl").write_text(f"{start}\n{beyond}\n", encoding="utf-8")
     result = adapt(folder, "better", "--labels", folder / labels)
     assert result.exit_code == 2, result.output
     assert said in result.stderr

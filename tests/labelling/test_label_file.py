@@ -71,12 +71,14 @@ def test_undo_is_about_the_last_answer_that_holds_and_may_be_undone():
 def test_predictions_are_those_that_were_recorded_whole():
     whole = {"guess": "ant", "probability": 0.7, "learned": 3}
     parts = [whole, {**whole, "probability": "high"}, {**whole, "learned": "few"}, {"guess": "ant"}]
+    parts.append({**whole, "random": True})
     lines = [
         {"event": f"e{row}", "kind": "label", "row": row, "label": "bee", **part}
         for row, part in enumerate(parts, 1)
     ]
     events = [Event.from_dict(each) for each in lines]
-    assert Answers([each for each in events if each]).predictions() == {1: ("ant", 0.7, 3, False)}
+    found = Answers([each for each in events if each]).predictions()
+    assert found == {1: ("ant", 0.7, 3, False), 5: ("ant", 0.7, 3, True)}
 
 
 # -- on disk --------------------------------------------------------------------------------------

@@ -312,6 +312,30 @@ def test_after_a_restart_it_is_known_what_was_said_of_rows_when_they_were_shown(
     assert snapshot.accuracy == pytest.approx(session.snapshot.accuracy, abs=1e-3)
 
 
+@pytest.mark.parametrize("strategy", ["random", "margin"])
+def test_it_is_recorded_how_a_row_was_chosen_and_what_was_known_then(tmp_path, strategy):
+    """Labels that the table came with count, and of a row that was learned nothing is told."""
+    tables = small_tables()
+    job = make_job(tmp_path, target=tables.labelled(5))
+    session = Session(job, LearnsAtOnce(Learner(job, strategy)), refit_after=4)
+    shown = []
+    for _ in range(5):
+        shown.append(session.state("one")["row"]["row"])
+        label = str(tables.truth[shown[-1] - 1])
+        session.answer("one", event=new_id(), kind=Kind.LABEL, row=shown[-1], label=label)
+    found = session.file.answers.predictions()
+    assert {row: each.n_learned for row, each in found.items()} == dict(
+        zip(shown, [5, 5, 5, 5, 9], strict=True)
+    )
+    assert {each.is_random for each in found.values()} == {strategy == "random"}
+    # two are taken back, of which the model has learned one, and answered again
+    for _ in range(2):
+        session.undo("one", event=new_id())
+    assert session.state("one")["row"]["row"] == shown[3]
+    session.answer("one", event=new_id(), kind=Kind.OTHER, row=shown[3])
+    assert shown[3] not in session.file.answers.predictions()
+
+
 def test_tables_without_common_columns_wait_for_labels(tmp_path):
     target = small_tables().target.add_prefix("other_")
     job = make_job(tmp_path, target=target)

@@ -5,12 +5,17 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.spatial.distance import pdist
 from shifted import shifted
+from sklearn.decomposition import PCA
 from tables.small_tables import NUMBERS, small_tables
 from typer.testing import CliRunner
 
 from ilspace import ILSClassifier, TableClassifier, load
+from ilspace.active import QuerySelector
 from ilspace.cli.app import app
+from ilspace.labelling.job import open_job
+from ilspace.labelling.learner import Learner, Task
 from ilspace.tables import TableError
 from ilspace.tables.job import adapt_files
 from ilspace.tables.members import LogisticRule, PlainSelfTraining
@@ -174,9 +179,102 @@ def test_several_files_and_a_target(files, model):
         app, ["predict", str(files / "out/model.safetensors"), str(files / "east.csv"), "-o", "-"]
     )
     assert said.exit_code == 0, said.output
-    label = CliRunner().invoke(app, ["label", str(files / "out")])
-    assert label.exit_code == 2
-    assert "came from 3: name two files" in label.stderr
+
+
+@pytest.fixture
+def results(files, tmp_path):
+    """Results of an adapted latent space, whose tables lie beside them."""
+    folder = tmp_path / "moved"
+    folder.mkdir()
+    sources = []
+    for name in NAMES:  # the first two will be found beside the results, the third where it was
+        sources.append((folder if name == "bad" else tmp_path) / f"{name}.csv")
+        sources[-1].write_bytes((files / f"{name}.csv").read_bytes())
+    (tmp_path / "east.csv").write_bytes((files / "east.csv").read_bytes())
+    out = tmp_path / "out"
+    command = [*sources, "--target", tmp_path / "east.csv", "-o", out, "--method", "ils"]
+    done = run(*command, "--id", "sample")
+    assert done.exit_code == 0, done.output
+    for each in ("north.csv", "south.csv", "east.csv", "out"):
+        (tmp_path / each).rename(folder / each)
+    return folder
+
+
+def call(*arguments):
+    return CliRunner().invoke(app, [*map(str, arguments)])
+
+
+def test_rows_to_label_are_chosen_for_several_sources(results):
+    chosen = results / "to_label.csv"
+    done = call("label", results / "out", "--batch", 6, "-o", chosen)
+    assert done.exit_code == 0, done.output
+    table = pd.read_csv(chosen, dtype=str)
+    rows = table["row"].astype(int).to_numpy() - 1
+    assert len(rows) == 6
+    # what one asks for who calls the estimator
+    asked = QuerySelector(TableClassifier("ils", ids=("sample",)), random_state=0)
+    rows_of, y = [features(each) for each in SOURCES], [labels(each) for each in SOURCES]
+    asked.fit(rows_of, y, TARGET, source_names=NAMES)
+    assert rows.tolist() == asked.query(6).tolist()
+    table.assign(**{"class": NORTH.truth[rows]}).to_csv(chosen, index=False)
+    assert call("label", results / "out", "--import", chosen).exit_code == 0
+    exported = call("label", results / "out", "--export", results / "labelled.csv")
+    assert f"bad.csv --target {results / 'labelled.csv'} --label class" in exported.stderr
+    sources = [results / f"{name}.csv" for name in NAMES]
+    where = ["--target", results / "east.csv", "--labels", results / "out"]
+    better = run(*sources, *where, "-o", results / "better", "--method", "ils", "--id", "sample")
+    assert better.exit_code == 0, better.output
+    found = json.loads((results / "better" / "summary.json").read_text(encoding="utf-8"))
+    assert found["target"]["labelled"] == 6
+    assert call("explain", results / "better", "--row", 1).exit_code == 0
+
+
+def test_the_map_has_rows_of_all_sources_where_they_lie(results):
+    job = open_job([results / "out"])
+    assert job.source_names == tuple(NAMES)
+    assert [each.name for each in job.paths] == [*(f"{name}.csv" for name in NAMES), "east.csv"]
+    learner = Learner(job)
+    found = learner.learn(Task({0: str(NORTH.truth[0])}))
+    assert len(found.map.source_places) == sum(map(len, SOURCES))
+    model = learner.selector.estimator_
+    assert model.source_names_ == tuple(NAMES)
+    latent = np.concatenate(
+        [model.transform(features(each), name) for each, name in zip(SOURCES, NAMES, strict=True)]
+    )
+    both = np.concatenate([model.transform(TARGET.iloc[found.map.target]), latent])
+    plane = np.concatenate([found.map.target_places, found.map.source_places])
+    whole = PCA(2).fit_transform(both)
+    inner = np.abs(plane).max(axis=1) < 1  # the others are at the edge
+    np.testing.assert_allclose(pdist(plane[inner]), pdist(whole[inner]) / scale(whole), atol=1e-6)
+
+
+def scale(places):
+    return np.quantile(np.abs(places), 0.995)
+
+
+def test_neighbours_are_named_by_their_source(results):
+    said = call("explain", results / "out", "--row", 2, "--neighbours", 60, "--json")
+    assert said.exit_code == 0, said.output
+    near = json.loads(said.stdout)["neighbours"]
+    assert {each["domain"] for each in near} == set(NAMES)
+    tables = dict(zip(NAMES, SOURCES, strict=True))
+    for each in near:
+        assert tables[each["domain"]]["class"].iloc[each["row"] - 1] == each["label"]
+    told = call("explain", results / "out", "--row", 2, "--neighbours", 60).stdout
+    for each in near:
+        name = tables[each["domain"]]["sample"].iloc[each["row"] - 1]
+        assert f"  {each['label']}  {each['domain']}, {name}, distance" in told
+
+
+def test_a_source_that_changed_is_named(results):
+    with (results / "south.csv").open("a", encoding="utf-8") as stream:
+        stream.write("S999,1,1,1,1,red,ant\n")
+    for command in (["label"], ["explain", "--row", 1]):
+        refused = call(command[0], results / "out", *command[1:])
+        assert refused.exit_code == 2
+        said = " ".join(refused.stderr.split())
+        assert "The source 'south'" in said
+        assert "has changed" in said
 
 
 def test_one_source_and_a_target_is_what_two_files_are(files):

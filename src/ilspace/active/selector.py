@@ -31,6 +31,7 @@ from ilspace.domains.labels import (
     natural_labels,
     unlabelled_rows,
 )
+from ilspace.domains.several import is_list_of_sources, listed_sources
 
 MAX_POOL = 20_000
 """Rows without a label that are looked at for a query; of more, a sample of so many."""
@@ -65,7 +66,8 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
     new_classes : {"learn", "set-aside"}, default="learn"
         What becomes of labels that are no class of the source. ``"learn"``: where two target rows
         or more have the same new label, and the target has the columns of the source, these rows
-        are given to the estimator as source rows too, so that their label is a class like others.
+        are given to the estimator as source rows too, in each of several sources, so that their
+        label is a class like others.
         ``"set-aside"``: the estimator does not learn from them.
 
     Attributes
@@ -122,19 +124,21 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
 
     # -- fit and teach -----------------------------------------------------------------------------
 
-    def fit(self, Xs, ys, Xt, yt=None, *, cost=None, skip=()):
+    def fit(self, Xs, ys, Xt, yt=None, *, source_names=None, cost=None, skip=()):
         """Fit the estimator with the labels that are there before any question.
 
         Parameters
         ----------
-        Xs : array-like, sparse matrix or DataFrame of n rows
-            Source rows.
-        ys : array-like of shape (n,)
+        Xs : array-like, sparse matrix or DataFrame of n rows, or list of them
+            Source rows; or those of each of several sources, for an estimator that takes them.
+        ys : array-like of shape (n,), or list of them
             Their labels.
         Xt : array-like, sparse matrix or DataFrame of nt rows
             Target rows.
         yt : array-like of shape (nt,), optional
             Labels of the target rows; None, NaN or -1 where there is none.
+        source_names : sequence of str, optional
+            Names of several sources, given to the estimator.
         cost : array-like of shape (nt,), optional
             Cost of asking about each target row, positive; by default all cost the same.
         skip : int array-like, default=()
@@ -148,11 +152,15 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
         self._validate_params()
         self.__dict__.pop("estimator_", None)  # should this fit fail, the last one is gone too
         refuse_dask("QuerySelector", remedy="compute {name} first, or a sample of it", Xs=Xs, Xt=Xt)
-        self._source = as_rows(Xs), np.asarray(natural_labels(ys))
+        self._named = {} if source_names is None else {"source_names": source_names}
+        self._is_list = is_list_of_sources(Xs)
+        rows, labels, _ = listed_sources(Xs, ys) if self._is_list else ([Xs], [ys], None)
+        labels = [np.asarray(natural_labels(each)) for each in labels]
+        self._sources = list(zip(map(as_rows, rows), labels, strict=True))
         self._target = as_rows(Xt)
-        self.classes_, _ = encode_source(self._source[1])
+        self.classes_, _ = encode_source(np.concatenate(labels))
         n_rows = self._target.shape[0]
-        can_join = share_columns(self._source[0], self._target)
+        can_join = all(share_columns(each, self._target) for each, _ in self._sources)
         takes_new = self.new_classes == "learn" and can_join
         self._answers = answers = Answers(n_rows, self.classes_, takes_new)
         if yt is not None:
@@ -256,16 +264,17 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
         known = self._answers.to_learn()
         if known == self._learned:
             return
-        (X, y), Xt = self._source, self._target
+        sources, Xt = self._sources, self._target
         yt = np.full(len(self.labels_), None, dtype=object)
         for row, label in known.items():
             yt[row] = label
         classes = set(self.classes_.tolist())
         new = {row: label for row, label in known.items() if label not in classes}
         if new:  # the estimators know the classes of the source alone, so these rows join it
-            X = append_rows(X, Xt, np.array(list(new)))
-            y = np.concatenate([y, np.array(list(new.values()))])
-        self.estimator_ = clone(self.estimator).fit(X, y, Xt, yt if known else None)
+            rows, labels = np.array(list(new)), np.array(list(new.values()))
+            sources = [(append_rows(X, Xt, rows), np.concatenate([y, labels])) for X, y in sources]
+        X, y = map(list, zip(*sources, strict=True)) if self._is_list else sources[0]
+        self.estimator_ = clone(self.estimator).fit(X, y, Xt, yt if known else None, **self._named)
         self._learned = known
         self._seen: Seen | None = None
 

@@ -45,7 +45,7 @@ def explain(
     """
     with refusals("ilspace explain"):
         from ilspace.cli.predict import loaded_model
-        from ilspace.labelling.label_file import read_recorded
+        from ilspace.labelling.label_file import recorded_again
         from ilspace.tables.errors import as_table_errors
         from ilspace.tables.explanation import explain_rows, in_words
         from ilspace.tables.recorded import with_recorded
@@ -56,7 +56,9 @@ def explain(
         remedy = "explain results of two files"
         paths = found_again(folder, inputs, remedy=remedy)
         read = read_again(folder, inputs, paths, cache=cache)
-        tables = with_recorded(read, read_recorded(folder)) if "labels" in inputs else read.tables
+        tables = read.tables
+        if "labels" in inputs:
+            tables = with_recorded(read, recorded_again(folder, inputs["labels"]))
         position = row_called(tables.target, row, name, model.plan_.ids)
         with as_table_errors():
             (found,) = explain_rows(model, tables, [position], n_neighbours=neighbours)

@@ -259,9 +259,11 @@ def _export(job: LabellingJob, path: Path, *, force: bool) -> None:
     table = labelled_table(job)
     _write(table, path)
     n_labels = int((table[job.label] != "").sum())
+    *sources, _ = map(str, job.paths)
+    option = " --target" if len(sources) > 1 else ""
     typer.echo(
         f"{n_labels} of {len(table)} rows of {path} have labels. Use them: ilspace adapt "
-        f"{job.paths[0]} {path} --label {job.label} -o FOLDER",
+        f"{' '.join(sources)}{option} {path} --label {job.label} -o FOLDER",
         err=True,
     )
 

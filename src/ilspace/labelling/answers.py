@@ -48,6 +48,8 @@ class Event:
         Its probability.
     learned : int or None
         How many target labels that model had learned from.
+    random : bool or None
+        True if the row was drawn at random, and not chosen.
     """
 
     event: str
@@ -60,6 +62,7 @@ class Event:
     guess: str | None = None
     probability: float | None = None
     learned: int | None = None
+    random: bool | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """As plain data, without what is not said."""
@@ -191,7 +194,8 @@ class Answers:
             if each.kind is Kind.SKIP or each.guess is None:
                 continue
             if isinstance(sure, float | int) and 0 <= sure <= 1 and isinstance(learned, int):
-                found[row] = Prediction(each.guess, float(sure), max(learned, 0))
+                is_random = each.random is True
+                found[row] = Prediction(each.guess, float(sure), max(learned, 0), is_random)
         return found
 
     def last(self, is_own: Callable[[Event], bool]) -> Event | None:

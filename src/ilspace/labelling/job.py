@@ -1,4 +1,4 @@
-"""What is to be labelled: two tables, how they are read, and where labels go."""
+"""What is to be labelled: the tables, how they are read, and where labels go."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _DIGITS = "1234567890"
 
 @dataclass(frozen=True)
 class LabellingJob:
-    """Two tables, one of which gets labels.
+    """A labelled table, or several, and one that gets labels.
 
     Attributes
     ----------
@@ -36,7 +36,7 @@ class LabellingJob:
     label : str
         Name of the column of labels.
     paths : tuple of Path
-        Files of the source and of the target.
+        Files of the source, or of each of several, and last that of the target.
     labels_path : Path
         Where labels go.
     options : dict
@@ -46,16 +46,24 @@ class LabellingJob:
         Digest of the target.
     pictures : Path or None
         Folder that paths of pictures start from, where they are the rows; else it is unknown.
+    source_names : tuple of str
+        Names of several sources.
     """
 
     tables: LabelledTables
     classes: tuple[str, ...]
     label: str
-    paths: tuple[Path, Path]
+    paths: tuple[Path, ...]
     labels_path: Path
     options: dict[str, Any] = field(default_factory=dict)
     sha256: str | None = None
     pictures: Path | None = None
+    source_names: tuple[str, ...] = ()
+
+    @property
+    def target_path(self) -> Path:
+        """File of the target."""
+        return self.paths[-1]
 
     @property
     def n_rows(self) -> int:
@@ -77,6 +85,21 @@ class LabellingJob:
         return tuple(
             each if len(each) == 1 and each in _DIGITS else next(free, "") for each in self.classes
         )
+
+    def sources(self) -> dict[str, Any]:
+        """Source rows and their labels, as a fit takes them.
+
+        Returns
+        -------
+        dict
+            ``Xs`` and ``ys``; of several sources lists, and ``source_names``.
+        """
+        X, y, numbers = self.tables.source, self.tables.y, self.tables.sample_domain
+        if numbers is None:
+            return {"Xs": X, "ys": y}
+        own = [np.flatnonzero(numbers == number) for number in np.unique(numbers)]
+        rows, labels = [X.iloc[each] for each in own], [y[each] for each in own]
+        return {"Xs": rows, "ys": labels, "source_names": self.source_names}
 
     def estimator(self) -> TableClassifier:
         """Make what learns, not yet fitted."""
@@ -137,18 +160,13 @@ def open_job(
     if label is None and not (are_pictures(source, None) and are_pictures(target, None)):
         raise TableError("With two files --label must name the column of labels: add it.")
     beside = target.parent / f"{target.name}.{LABELS}"
-    return _read_job(source, target, label, beside, dict(options or {}))
+    return _read_job([source], target, label, beside, dict(options or {}))
 
 
 def _job_of_results(folder: Path) -> LabellingJob:
     """Find the tables that results came from."""
     inputs = inputs_of(folder)
     remedy = f"name two files, ilspace label SOURCE TARGET --label {inputs['label']}"
-    if "sources" in inputs:
-        raise TableError(
-            f"Rows are chosen for models of one source, but {folder} came from "
-            f"{len(inputs['sources'])}: {remedy}."
-        )
     found = found_again(folder, inputs, remedy=remedy)
     prior = inputs["class_frequencies"]
     options = {
@@ -164,12 +182,13 @@ def _job_of_results(folder: Path) -> LabellingJob:
     }
     known = pictures_of(folder)
     pictures = PictureOptions(known["column"], known["backbone"]) if known else None
-    paths = found["source"], found["target"]
-    return _read_job(*paths, inputs["label"], folder / LABELS, options, pictures)
+    return _read_job(
+        found.sources, found.target, inputs["label"], folder / LABELS, options, pictures
+    )
 
 
 def _read_job(
-    source: Path,
+    sources: Sequence[Path],
     target: Path,
     label: str | None,
     labels_path: Path,
@@ -183,16 +202,17 @@ def _read_job(
                 f"The column of labels must not be left out, but {label!r} is given to {option} "
                 "too: name it once."
             )
-    read = read_inputs(source, target, label=label, ids=ids, pictures=pictures)
+    read = read_inputs(sources, target, label=label, ids=ids, pictures=pictures)
     if read.pictures is not None and "scaling" not in options:
         options = options | {"scaling": read.pictures.embedder.backbone.scaling}
     return LabellingJob(
         read.tables,
         tuple(str(each) for each in np.unique(read.tables.y)),
         read.label,
-        (source, target),
+        (*sources, target),
         labels_path,
         options | {"ids": read.ids},
         read.files["target"]["sha256"],
         None if read.pictures is None else read.pictures.target.folder,
+        tuple(read.sources),
     )

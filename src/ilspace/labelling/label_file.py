@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
-from ilspace.labelling.answers import Answers, Event
+from ilspace.labelling.answers import Answers, Event, Kind
 from ilspace.tables import TableError
 from ilspace.tables.prediction import LABELS
 from ilspace.tables.recorded import RecordedLabels
@@ -45,6 +46,8 @@ class LabelFile:
         The file; made with the first event.
     about : dict
         What the first line says: of which tables and which column the labels are.
+    n_bytes : int, optional
+        Where to stop reading: what was written later is left out.
 
     Attributes
     ----------
@@ -54,14 +57,20 @@ class LabelFile:
         What the first line says; empty where there is none.
     """
 
-    def __init__(self, path: Path, about: dict[str, Any]) -> None:
+    def __init__(self, path: Path, about: dict[str, Any], *, n_bytes: int | None = None) -> None:
         self.path = path
         self.about = about
+        self._n_bytes = n_bytes
         self.answers = Answers()
         self._read_up_to = 0
         self._inode: int | None = None
         self.start: dict[str, Any] = {}
         self.refresh()
+
+    @property
+    def n_read(self) -> int:
+        """Bytes that were read, up to the end of a line."""
+        return self._read_up_to
 
     def refresh(self) -> bool:
         """Read what other programs have written.
@@ -153,7 +162,10 @@ class LabelFile:
         parts = []
         while part := os.read(handle, 1 << 20):
             parts.append(part)
-        whole, newline, _ = b"".join(parts).rpartition(b"\n")
+        content = b"".join(parts)
+        if self._n_bytes is not None:
+            content = content[: max(self._n_bytes - self._read_up_to, 0)]
+        whole, newline, _ = content.rpartition(b"\n")
         changed = False
         for line in whole.split(b"\n"):
             try:
@@ -192,13 +204,15 @@ class LabelFile:
         return True
 
 
-def read_recorded(path: Path) -> RecordedLabels:
+def read_recorded(path: Path, *, n_bytes: int | None = None) -> RecordedLabels:
     """Read a file of labels for ``ilspace adapt``.
 
     Parameters
     ----------
     path : Path
         The file, or the folder of results that holds it.
+    n_bytes : int, optional
+        Where to stop reading: what was written later is left out.
 
     Returns
     -------
@@ -207,7 +221,7 @@ def read_recorded(path: Path) -> RecordedLabels:
     """
     if path.is_dir():
         path = path / LABELS
-    file = LabelFile(path, {})
+    file = LabelFile(path, {}, n_bytes=n_bytes)
     if not file.start:
         raise TableError(
             f"{path} must hold labels that ilspace label recorded, but holds none: label some "
@@ -215,7 +229,37 @@ def read_recorded(path: Path) -> RecordedLabels:
         )
     labels = {row - 1: each for row, each in file.answers.labels.items()}
     predictions = {row - 1: each for row, each in file.answers.predictions().items()}
-    return RecordedLabels(path, file.start, labels, predictions)
+    others = tuple(row - 1 for row in file.answers.rows(Kind.OTHER))
+    n_read = file.n_read
+    digest = sha256(path.read_bytes()[:n_read]).hexdigest()
+    return RecordedLabels(path, file.start, labels, predictions, others, n_read, digest)
+
+
+def recorded_again(folder: Path, file: Mapping[str, Any]) -> RecordedLabels:
+    """Read the labels that results were made with, without those that came later.
+
+    Parameters
+    ----------
+    folder : Path
+        The results.
+    file : mapping
+        ``path``, ``bytes`` and ``sha256`` of the labels, as the results tell.
+
+    Returns
+    -------
+    RecordedLabels
+        The labels as they were.
+    """
+    places = dict.fromkeys([folder / LABELS, Path(file["path"])])
+    for each in places:
+        if each.is_file() and each.stat().st_size >= file["bytes"]:
+            found = read_recorded(each, n_bytes=file["bytes"])
+            if found.sha256 == file["sha256"]:
+                return found
+    raise TableError(
+        f"The labels that {folder} was made with must be in {folder / LABELS} or {file['path']}, "
+        "but are in neither: put the file back, or run ilspace adapt again."
+    )
 
 
 @contextmanager

@@ -115,6 +115,10 @@ class Snapshot:
         Where rows lie.
     seconds : float
         Time it took.
+    n_learned : int
+        Target labels that it learned from, with those that the table came with.
+    is_random : bool
+        Whether the rows to ask about were drawn at random.
     """
 
     task: Task
@@ -126,6 +130,8 @@ class Snapshot:
     gain: float | None
     map: LatentMap
     seconds: float
+    n_learned: int = 0
+    is_random: bool = False
 
 
 class Learner:
@@ -196,22 +202,25 @@ class Learner:
         if len(queue):
             gain = float(self.selector.expected_gain(min(GAIN, len(queue))))
         places = self._map(model, task, queue)
+        known, is_random = self._known(task), self.selector.strategy == "random"
+        n_learned = 0 if known is None else int(np.sum(known != np.array(None)))
         seconds = time.perf_counter() - start
-        return Snapshot(task, codes, sure, queue, ahead, accuracy, gain, places, seconds)
+        said = (codes, sure, queue, ahead, accuracy, gain, places, seconds)
+        return Snapshot(task, *said, n_learned, is_random)
 
     def _teach(self, task: Task) -> None:
         """Bring the selector to where all answers are known."""
-        tables, before = self.job.tables, self._last
+        tables, sources, before = self.job.tables, self.job.sources(), self._last
         self._last = None  # should this fail, the next one begins anew
         if before is None:
             # without columns in common nothing can be fitted before there are labels
             try:
-                self.selector.fit(*tables[:4])  # of one source
+                self.selector.fit(**sources, Xt=tables.target, yt=tables.yt)
             except ValueError:
                 known = self._known(task)
                 if known is None:
                     raise
-                self.selector.fit(tables.source, tables.y, tables.target, known)
+                self.selector.fit(**sources, Xt=tables.target, yt=known)
             before = Task({})
         changed = {r for r, label in before.labels.items() if task.labels.get(r, label) != label}
         gone = (before.labels.keys() - task.labels.keys()) | changed
@@ -241,11 +250,13 @@ class Learner:
         tables = self.job.tables
         listed = np.array([*task.labels, *queue.tolist()], dtype=np.intp)
         rows = np.union1d(self._target_points, listed)
-        place = model.encode if model.ils_ is None else model.transform
-        parts = (
-            place(tables.target.iloc[rows]),
-            place(tables.source.iloc[self._source_points], domain="source"),
-        )
+        some, numbers = tables.source.iloc[self._source_points], tables.sample_domain
+        if model.ils_ is None:
+            parts = model.encode(tables.target.iloc[rows]), model.encode(some, "source")
+        else:
+            own = None if numbers is None else numbers[self._source_points]
+            place = model.transform
+            parts = place(tables.target.iloc[rows]), place(some, "source", sample_domain=own)
         width = min(each.shape[1] for each in parts)
         both = np.concatenate([each[:, :width] for each in parts])
         found = PCA(min(2, *both.shape)).fit_transform(both)

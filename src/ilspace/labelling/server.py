@@ -94,7 +94,7 @@ class _View:
     async def job(self, request: Request) -> Response:
         job = self.session.job
         content = {
-            "target": job.paths[1].name,
+            "target": job.target_path.name,
             "label": job.label,
             "classes": job.classes,
             "keys": job.keys,

@@ -37,6 +37,7 @@ class _Window:
     """Who looks at which row."""
 
     row: int | None = None  # from 0
+    is_random: bool = False  # drawn, not chosen
     seen: float = field(default_factory=time.monotonic)
 
 
@@ -68,7 +69,7 @@ class Session:
         self.job = job
         self.file = job.open_labels()
         self.refit_after = refit_after
-        self.pictures = pictures or job.pictures or job.paths[1].absolute().parent
+        self.pictures = pictures or job.pictures or job.target_path.absolute().parent
         ids = identifiers_of(job.tables.source, job.tables.target, job.options)
         self.layout = find_layout(
             job.tables.target, ids=ids, text=tuple(job.options.get("text", ()))
@@ -119,7 +120,7 @@ class Session:
             own.seen = time.monotonic()
             self._close_windows()
             if own.row is None or own.row + 1 in self._answered:
-                own.row = self._next()
+                own.row, own.is_random = self._next()
             shown = None
             if own.row is not None:
                 shown = shown_row(self.job.tables.target, own.row, self.layout)
@@ -136,8 +137,8 @@ class Session:
             del self._windows[name]
             self._closed.add(name)
 
-    def _next(self) -> int | None:
-        """The best row that nobody has answered or looks at; from 0."""
+    def _next(self) -> tuple[int | None, bool]:
+        """The best row that nobody has answered or looks at, from 0; whether it is a random one."""
         looked_at = {each.row for each in self._windows.values()}
 
         def is_free(row: int) -> bool:
@@ -148,11 +149,12 @@ class Session:
         if self.snapshot is not None:
             for row in self.snapshot.queue.tolist():
                 if is_free(row):
-                    return row
+                    return row, self.snapshot.is_random
             if self._by_doubt is None:
                 self._by_doubt = np.argsort(self.snapshot.probability, kind="stable")
             rest = self._by_doubt
-        return next((int(row) for row in rest if is_free(int(row))), None)
+        found = next((int(row) for row in rest if is_free(int(row))), None)
+        return found, self.snapshot is None
 
     def _said(self, row: int) -> dict[str, Any]:
         """What the model says of a row."""
@@ -234,7 +236,8 @@ class Session:
                     )
 
             check(self.file.answers)
-            said = self._said(row - 1)
+            said, own = self._said(row - 1), self._windows.get(window)
+            was_drawn = own is not None and own.row == row - 1 and own.is_random
             self.file.append(
                 Event(
                     event,
@@ -245,11 +248,17 @@ class Session:
                     at=now(),
                     guess=said["guess"],
                     probability=said["probability"],
-                    learned=None if self.snapshot is None else self.snapshot.task.n_labels,
+                    learned=self._n_learned_without(row - 1),
+                    random=was_drawn or None,
                 ),
                 check=check,
             )
             self._recorded()
+
+    def _n_learned_without(self, row: int) -> int | None:
+        """Labels that the model has learned from; None if that of the row was among them."""
+        found = self.snapshot
+        return None if found is None or row in found.task.labels else found.n_learned
 
     def undo(self, window: str, *, event: str) -> int | None:
         """Take the last answer of a window back, and show its row again.
@@ -279,7 +288,8 @@ class Session:
                 return None
             undone = Event(event, Kind.UNDO, last.row, of=last.event, by=window, at=now())
             self.file.append(undone)
-            self._windows.setdefault(window, _Window()).row = last.row - 1
+            own = self._windows.setdefault(window, _Window())
+            own.row, own.is_random = last.row - 1, last.random is True
             self._recorded()
             return last.row
 

@@ -107,7 +107,11 @@ class Explanation:
             "row": self.row + 1,
             "columns": [each._asdict() for each in self.columns],
             "terms": {name: [each._asdict() for each in of] for name, of in self.terms.items()},
-            "neighbours": [each._asdict() | {"row": each.row + 1} for each in self.neighbours],
+            "neighbours": [
+                {"domain": each.domain, "row": each.row + 1}
+                | {"label": each.label, "distance": each.distance}
+                for each in self.neighbours
+            ],
         }
 
 
@@ -283,11 +287,11 @@ def described(
     str
         In a few words.
     """
-    table = tables.source if near.domain == "source" else tables.target
-    words = [f"{near.domain}, {row_name(table, near.row, ids)}"]
+    table = tables.target if near.is_target else tables.source
+    words = [f"{near.domain}, {row_name(table, near.position, ids, near.row)}"]
     for each in texts:
         if each in table.columns:
-            text = " ".join(_shown(table[each].iloc[near.row]).split())
+            text = " ".join(_shown(table[each].iloc[near.position]).split())
             words.append(f"“{text[:60]}{'…' * (len(text) > 60)}”")
     return ", ".join(words)
 

@@ -23,7 +23,12 @@ from ilspace.tables.members import METHODS
 from ilspace.tables.partitioned import PartitionedTable, fit_whole
 from ilspace.tables.pictures import PictureOptions
 from ilspace.tables.prediction import new_rows, threads_for_rows, with_given
-from ilspace.tables.recorded import RecordedLabels, expect_by_predictions, with_recorded
+from ilspace.tables.recorded import (
+    RecordedLabels,
+    expect_by_predictions,
+    notes_on_recorded,
+    with_recorded,
+)
 from ilspace.tables.sentences import TFIDF
 from ilspace.tables.training import COMMITTEE, Step
 from ilspace.tables.verdict import Word
@@ -230,11 +235,13 @@ def adapt_files(
             model.fit(*tables, source_names=None if numbers is None else tuple(read.sources))
             if whole is not None:
                 fit_whole(model, tables, whole)
-        if recorded is not None and expect_by_predictions(model, tables, recorded):
-            notes.append(
-                f"The expected accuracy allows for the labels in {recorded.path} having been asked "
-                "for where a model was unsure."
-            )
+        if recorded is not None:
+            notes += notes_on_recorded(model, recorded)
+            if expect_by_predictions(model, tables, recorded) and recorded.were_chosen:
+                notes.append(
+                    f"The expected accuracy allows for the labels in {recorded.path} having been "
+                    "asked for where a model was unsure."
+                )
         tell.on_stage("judging")
         with as_table_errors():
             diagnosis = diagnose(model, _judged(tables, seed))
@@ -259,7 +266,7 @@ def adapt_files(
     inputs["class_frequencies"] = class_prior if isinstance(class_prior, str) else dict(class_prior)
     inputs["files"] = read.files
     if recorded is not None:
-        inputs["labels"] = str(recorded.path)
+        inputs["labels"] = recorded.about_file()
     if numbers is not None:
         inputs["sources"] = read.sources
     if read.pictures is not None:

@@ -240,7 +240,7 @@ def write_outputs(
             model.save(draft / MODEL)
         if "labels" in adaptation.inputs and not (folder / LABELS).exists():
             # so that labelling goes on from these results
-            shutil.copyfile(adaptation.inputs["labels"], draft / LABELS)
+            shutil.copyfile(adaptation.inputs["labels"]["path"], draft / LABELS)
         (draft / REPORT).write_text(page, encoding="utf-8")
         text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
         (draft / SUMMARY).write_text(text + "\n", encoding="utf-8")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -52,19 +52,19 @@ def inputs_of(folder: Path) -> dict[str, Any]:
     return inputs
 
 
-def located(name: str, file: dict[str, Any], inputs: dict[str, Any], folder: Path) -> Path:
+def located(name: str, file: dict[str, Any], folder: Path, given: str) -> Path:
     """Find a table by its digest, where it was or beside the results.
 
     Parameters
     ----------
-    name : {"source", "target"}
-        Which one.
+    name : str
+        What to call it.
     file : dict
         Path and digest.
-    inputs : dict
-        What the job was asked for.
     folder : Path
-        Its results.
+        The results that came from it.
+    given : str
+        Path as it was given.
 
     Returns
     -------
@@ -73,7 +73,7 @@ def located(name: str, file: dict[str, Any], inputs: dict[str, Any], folder: Pat
     """
     where = Path(file["path"])
     places = dict.fromkeys(
-        [where, Path(str(inputs[name])), folder.absolute().parent / where.name, folder / where.name]
+        [where, Path(given), folder.absolute().parent / where.name, folder / where.name]
     )
     there = [each for each in places if each.exists()]
     for each in there:
@@ -96,8 +96,23 @@ def _digest(path: Path) -> str | None:
     return sha256_of(path)
 
 
-def found_again(folder: Path, inputs: dict[str, Any], *, remedy: str) -> dict[str, Path]:
-    """Find both tables of a job.
+class InputPaths(NamedTuple):
+    """Where the tables of a job are.
+
+    Attributes
+    ----------
+    sources : tuple of Path
+        Of the source, or of each of several.
+    target : Path
+        Of the target.
+    """
+
+    sources: tuple[Path, ...]
+    target: Path
+
+
+def found_again(folder: Path, inputs: dict[str, Any], *, remedy: str) -> InputPaths:
+    """Find the tables of a job.
 
     Parameters
     ----------
@@ -110,19 +125,23 @@ def found_again(folder: Path, inputs: dict[str, Any], *, remedy: str) -> dict[st
 
     Returns
     -------
-    dict of str to Path
-        Source and target.
+    InputPaths
+        Source, or sources, and target.
     """
-    found = {}
-    for name in ("source", "target"):
-        file = inputs["files"].get(name)
+    wanted = [
+        (f"source {name!r}", file, file.get("path"))
+        for name, file in inputs.get("sources", {}).items()
+    ] or [("source", inputs["files"].get("source"), inputs.get("source"))]
+    wanted.append(("target", inputs["files"].get("target"), inputs.get("target")))
+    found = []
+    for name, file, given in wanted:
         if file is None or file.get("sha256") is None:
             raise TableError(
                 f"The {name} of {folder} must be a file that can be read again, but was "
-                f"{inputs.get(name)!r}: {remedy}."
+                f"{given!r}: {remedy}."
             )
-        found[name] = located(name, file, inputs, folder)
-    return found
+        found.append(located(name, file, folder, str(given)))
+    return InputPaths(tuple(found[:-1]), found[-1])
 
 
 def pictures_of(folder: Path) -> dict[str, Any]:
@@ -146,7 +165,7 @@ def pictures_of(folder: Path) -> dict[str, Any]:
 
 
 def read_again(
-    folder: Path, inputs: dict[str, Any], paths: dict[str, Path], *, cache: Path | None = None
+    folder: Path, inputs: dict[str, Any], paths: InputPaths, *, cache: Path | None = None
 ) -> TableInputs:
     """Read the tables of a job as it did.
 
@@ -156,7 +175,7 @@ def read_again(
         Its results.
     inputs : dict
         What it was asked for.
-    paths : dict of str to Path
+    paths : InputPaths
         Where the tables are now.
     cache : Path, optional
         Folder that keeps features of pictures; that of the user by default.
@@ -171,8 +190,8 @@ def read_again(
     if cache is not None:
         options = PictureOptions(options.column, options.backbone, cache)
     return read_inputs(
-        paths["source"],
-        paths["target"],
+        paths.sources,
+        paths.target,
         label=inputs["label"],
         ids=tuple(inputs["id"]),
         seed=inputs["seed"],
