@@ -156,7 +156,7 @@ def test_scaled_as_the_source_says():
 def known_of_each_class(n):
     known = np.full(300, -1)
     for code in range(3):
-        known[np.flatnonzero(YT == code)[:n]] = code
+        known[np.flatnonzero(code == YT)[:n]] = code
     return known
 
 
