@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
@@ -26,7 +27,7 @@ from tables.small_tables import small_tables, write_csv
 from ilspace.cli import main
 
 SIGNALS = (signal.SIGKILL, signal.SIGKILL, signal.SIGTERM, signal.SIGINT)
-LONGEST = 120
+LONGEST = 120.0
 """Seconds after which a command hangs."""
 
 LOADED = ["pytest", "scipy.io", "joblib", "rich.progress", "ilspace.baselines", "ilspace.cli.app"]
@@ -68,28 +69,30 @@ def run_command(arguments):
     main()
 
 
-def begin(arguments, *, is_fresh=False):
-    """Start a command; what it returns has ``pid`` and ``poll``."""
-    arguments = list(map(str, arguments))
-    if is_fresh:
-        script = f"import sys; sys.path[:] = {sys.path!r}\n"
-        script += "from ilspace.cli import main; sys.argv[0] = 'ilspace'; main()"
-        quiet = subprocess.DEVNULL
-        return subprocess.Popen(
-            [sys.executable, "-c", script, *arguments], stdout=quiet, stderr=quiet
-        )
-    context = multiprocessing.get_context("forkserver")
-    context.set_forkserver_preload(LOADED)
-    process = context.Process(target=run_command, args=(arguments,))
-    process.start()
-    process.poll = lambda: process.exitcode
-    return process
+class Command:
+    """A command that runs, in a copy of a process that has loaded all there is, or a fresh one."""
+
+    def __init__(self, arguments, *, is_fresh=False):
+        arguments = list(map(str, arguments))
+        if is_fresh:
+            script = f"import sys; sys.path[:] = {sys.path!r}\n"
+            script += "from ilspace.cli import main; sys.argv[0] = 'ilspace'; main()"
+            command, quiet = [sys.executable, "-c", script, *arguments], subprocess.DEVNULL
+            process = subprocess.Popen(command, stdout=quiet, stderr=quiet)
+            self.code = process.poll
+        else:
+            context = multiprocessing.get_context("forkserver")
+            context.set_forkserver_preload(LOADED)
+            process = context.Process(target=run_command, args=(arguments,))
+            process.start()
+            self.code = lambda: process.exitcode
+        self.pid: int = process.pid or 0
 
 
-def watch(process, signs=bool, *, from_start=LONGEST, from_sign=LONGEST):
+def watch(process, signs: Callable[[], bool] = bool, *, from_start=LONGEST, from_sign=LONGEST):
     """Wait for the end of a command, or until it is time; seconds from its start and first sign."""
     began, first = time.monotonic(), None
-    while process.poll() is None:
+    while process.code() is None:
         now = time.monotonic()
         if first is None and signs():
             first = now
@@ -110,14 +113,17 @@ def kill(rng, kind, arguments, folder):
         from_start = LONGEST
     else:
         from_sign = LONGEST
-    process, signs = begin(arguments, is_fresh=rng.random() < 1 / 16), partial(SIGNS[kind], folder)
+    process, signs = (
+        Command(arguments, is_fresh=rng.random() < 1 / 16),
+        partial(SIGNS[kind], folder),
+    )
     watch(process, signs, from_start=from_start, from_sign=from_sign)
-    in_time = process.poll() is None
+    in_time = process.code() is None
     if in_time:
         os.kill(process.pid, by)
         watch(process)
     else:
-        assert process.poll() == 0, "a command that was let alone failed"
+        assert process.code() == 0, "a command that was let alone failed"
     return in_time, by
 
 
@@ -137,9 +143,9 @@ def tables_and_model():
     """A folder with two tables, and results of theirs."""
     folder = tempfile.TemporaryDirectory()
     paths = write_csv(Path(folder.name), small_tables())
-    process = begin(adapt_arguments(paths, Path(folder.name) / "out"))
+    process = Command(adapt_arguments(paths, Path(folder.name) / "out"))
     watch(process)
-    assert process.poll() == 0
+    assert process.code() == 0
     return folder, paths, Path(folder.name) / "out"
 
 
@@ -166,7 +172,7 @@ def prepared():
             "bench": bench_arguments(folders["bench"]),
         }
         return {
-            kind: watch(begin(arguments[kind]), partial(SIGNS[kind], folder))
+            kind: watch(Command(arguments[kind]), partial(SIGNS[kind], folder))
             for kind, folder in folders.items()
         }
 
@@ -229,9 +235,9 @@ def run_bench(seed):
         before = cells_in(folder / "plan.jsonl")
         assert len(before) == len(set(before)) <= N_CELLS
         assert in_time or len(before) == N_CELLS
-        process = begin(bench_arguments(folder))
+        process = Command(bench_arguments(folder))
         watch(process)
-        assert process.poll() == 0
+        assert process.code() == 0
         after = cells_in(folder / "plan.jsonl")
         assert len(after) == len(set(after)) == N_CELLS
         assert after[: len(before)] == before  # no result was lost
