@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -148,3 +149,25 @@ def test_workers_end_with_a_killed_run(tmp_path):
     os.kill(run.pid, signal.SIGKILL)
     run.communicate()
     wait_for(lambda: not any(map(alive, workers)))
+
+
+def workers_of(pid):
+    """Processes that joblib has started, as Linux tells them."""
+    found = []
+    for each in Path("/proc").glob("[0-9]*"):
+        with suppress(OSError):
+            parent = int((each / "stat").read_text().rpartition(")")[2].split()[1])
+            if parent == pid and b"LokyProcess" in (each / "cmdline").read_bytes():
+                found.append(int(each.name))
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not Path("/proc/self/stat").exists(), reason="processes are not told there")
+def test_workers_end_though_no_cell_has_begun(tmp_path):
+    run = start(tmp_path, jobs=2, seconds=0)
+    wait_for(lambda: len(workers_of(run.pid)) == 2)
+    workers = workers_of(run.pid)
+    os.kill(run.pid, signal.SIGKILL)
+    wait_for(lambda: not any(map(alive, workers)))
+    run.communicate()

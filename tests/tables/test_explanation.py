@@ -165,3 +165,33 @@ def test_a_missing_text_has_no_words(of_words):
     target.loc[0, "text"] = None
     (each,) = explain_rows(model, tables._replace(target=target), [0])
     assert each.terms == {}
+
+
+def test_in_wide_tables_few_predictions_find_the_columns_that_decide(monkeypatch):
+    rng = np.random.default_rng(0)
+    names = [f"c{i}" for i in range(3000)]
+    deciding = {"c17", "c1500", "c2999"}
+    y = np.arange(40) % 2
+    tables = []
+    for _ in range(2):
+        table = pd.DataFrame(rng.normal(scale=0.01, size=(40, 3000)), columns=names)
+        for name in deciding:
+            table[name] = np.where(y, 1.0, -1.0)
+        tables.append(table)
+    source, target = tables
+    model = TableClassifier("linear", scaling="none").fit(source, y.astype(str), target)
+    ask, asked = TableClassifier.predict_entries, []
+
+    def counting(self, entries):
+        asked.append(len(entries.values))
+        return ask(self, entries)
+
+    monkeypatch.setattr(TableClassifier, "predict_entries", counting)
+    (each,) = explain_rows(model, LabelledTables(source, y.astype(str), target, None), [0])
+    assert {one.name for one in each.columns[:3]} == deciding
+    without = model.predict_proba(target.iloc[[0]].assign(c17=np.nan))[0]
+    change = each.probability - without[list(model.classes_).index(each.label)]
+    assert {one.name: one.change for one in each.columns}["c17"] == pytest.approx(change, abs=1e-9)
+    assert max(asked) <= 33
+    assert sum(asked) < 300
+    assert each.columns == tuple(sorted(each.columns, key=lambda one: -abs(one.change)))

@@ -7,7 +7,6 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from sklearn.cluster import KMeans
 from sklearn.exceptions import ConvergenceWarning
 
 from ilspace.active.facility import facility_location
@@ -38,6 +37,8 @@ def uncertain_clusters(pool: Pool, n: int, *, random_state=None) -> np.ndarray:
     int array of shape (min(n, n_candidates),)
         Positions of the chosen rows; that of the cluster with the most doubt first.
     """
+    from sklearn.cluster import KMeans  # a while to load, for those who ask for rows alone
+
     rng = as_generator(random_state)
     candidates, rows = pool.candidates, pool.rows[pool.candidates]
     n = min(n, len(candidates))

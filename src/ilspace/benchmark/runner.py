@@ -21,16 +21,16 @@ from ilspace.datasets import DataCorrupt, DataMissing
 _SECONDS = 1.0
 """Between two looks of a worker at the process that started it."""
 
-_watching: list[threading.Thread] = []
 
-
-def _run_alone(cell: Task, parent: int) -> dict[str, Any]:
+def _run_alone(cell: Task) -> dict[str, Any]:
     """Run a cell in one thread: cells run in parallel."""
-    if os.getppid() == parent and not _watching:
-        _watching.append(threading.Thread(target=_end_with, args=[parent], daemon=True))
-        _watching[0].start()
     with one_thread():
         return cell.run()
+
+
+def _watch(parent: int) -> None:
+    """Let a worker, before its first cell, look whether the process that started it lives."""
+    threading.Thread(target=_end_with, args=[parent], daemon=True).start()
 
 
 def _end_with(parent: int) -> None:
@@ -108,10 +108,15 @@ def run_cells(
         nullcontext() if dask is None else joblib.parallel_config(backend="dask"),
     ):
         parallel = joblib.Parallel(
-            n_jobs=jobs, return_as="generator_unordered", pre_dispatch="2*n_jobs", batch_size=1
+            n_jobs=jobs,
+            return_as="generator_unordered",
+            pre_dispatch="2*n_jobs",
+            batch_size=1,
+            # workers of a cluster have other parents
+            **({"initializer": _watch, "initargs": [os.getpid()]} if dask is None else {}),
         )
-        run, parent = joblib.delayed(_run_alone), os.getpid()
-        for record in parallel(run(cell, parent) for cell in _claimed(todo, store, own)):
+        run = joblib.delayed(_run_alone)
+        for record in parallel(run(cell) for cell in _claimed(todo, store, own)):
             digest = record["cell"]["digest"]
             if digest in missing:
                 store.describe(digest, missing.pop(digest))

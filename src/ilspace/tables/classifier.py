@@ -14,7 +14,6 @@ from sklearn.utils import check_consistent_length
 from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
-from ilspace import baselines
 from ilspace.backend import as_generator
 from ilspace.domains import check_domain
 from ilspace.domains.labels import encode_source, encode_target, natural_labels
@@ -62,6 +61,17 @@ _FEWEST_KNOWN = 0.5
 
 
 _WEIGHTS = schema.Check("be 0 or more", lambda weights: np.all(weights >= 0))
+
+
+def _check_method(method: object) -> None:
+    """Refuse the name of a method that there is not; baselines are loaded for their names alone."""
+    if not isinstance(method, str) or method == COMMITTEE or method in METHODS:
+        return
+    from ilspace import baselines
+
+    names = (COMMITTEE, *METHODS, *baselines.__all__)
+    if method not in names:
+        raise TableError(f"The method must be one of {', '.join(names)}, but is {method!r}.")
 
 
 @loadable
@@ -256,11 +266,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
                 "TableClassifier learns from a labelled table and another one, but "
                 f"{'y' if y is None else 'Xt'} is None: requires y to be passed, and Xt."
             )
-        names = (COMMITTEE, *METHODS, *baselines.__all__)
-        if isinstance(self.method, str) and self.method not in names:
-            raise TableError(
-                f"The method must be one of {', '.join(names)}, but is {self.method!r}."
-            )
+        _check_method(self.method)
         X, y, owners, names, notes = several_sources(X, y, sample_domain, source_names)
         y = np.asarray(natural_labels(y))
         check_consistent_length(X, y)
@@ -417,10 +423,13 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         """What it makes for itself, for records of how results were made."""
         if not isinstance(self.method, str):
             return []
-        if self.method in baselines.__all__:
-            return [getattr(baselines, self.method)()]
+        if self.method != COMMITTEE and self.method not in METHODS:
+            from ilspace import baselines
+
+            is_known = self.method in baselines.__all__
+            return [getattr(baselines, self.method)()] if is_known else []
         names = MEMBERS if self.method == COMMITTEE else [self.method]
-        return [METHODS[name].make() for name in names if name in METHODS]
+        return [METHODS[name].make() for name in names]
 
     def __sklearn_is_fitted__(self):
         """Tell a finished fit from one that raised half-way."""

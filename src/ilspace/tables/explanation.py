@@ -3,6 +3,8 @@
 An entry is judged by occlusion: by how much the probability of the label falls if the entry is
 replaced by the mean of its column, as a missing one is. That takes the committee as it is, whatever
 its members are, and costs one prediction per column. Two columns that say the same hide each other.
+In wide tables groups of neighbouring columns are judged first, and the most influential are split
+until single columns are left: there columns of one group that contradict each other may be missed.
 """
 
 from __future__ import annotations
@@ -10,6 +12,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -23,6 +26,15 @@ from ilspace.tables.sentences import Sentences
 if TYPE_CHECKING:
     from ilspace.tables.classifier import TableClassifier
     from ilspace.tables.labels import LabelledTables
+
+MOST_JUDGED = 1000
+"""Columns up to which each is judged; a prediction has all of them, so that costs their square."""
+
+_N_GROUPS = 32
+"""Groups of columns that are judged at a time in wider tables."""
+
+_N_SPLIT = 8
+"""Of these the most influential, which are split."""
 
 MOST_TERMS = 200
 """Different words of a text that are judged."""
@@ -79,7 +91,7 @@ class Explanation:
     members : dict of str to dict
         Label and probability of each member.
     columns : tuple of Influence
-        The columns, the most influential first.
+        The columns, the most influential first; of more than 1,000 those that were found.
     terms : dict of str to tuple of Influence
         Words of each text column, likewise.
     neighbours : tuple of Neighbour
@@ -204,19 +216,38 @@ def occluded_columns(
     Returns
     -------
     tuple of Influence
-        One per column, the largest change first.
+        One per column, the largest change first; of more than 1,000 columns about 32.
     """
     entries = model.target_encoder_.read(table)
     blocks = _blocks(model)
-    values = np.repeat(entries.values, 1 + len(blocks), axis=0)
-    for i, block in enumerate(blocks.values(), start=1):
-        values[i, block] = np.nan  # which the mean of the column replaces
-    found = model.predict_entries(Entries(values, np.repeat(entries.n_known, len(values))))
-    changes = found[0, code] - found[1:, code]
+    names, slices = list(blocks), list(blocks.values())
+
+    def changes_without(groups: list[range]) -> np.ndarray:
+        values = np.repeat(entries.values, 1 + len(groups), axis=0)
+        for i, group in enumerate(groups, start=1):
+            # which the means of the columns replace
+            values[i, slices[group[0]].start : slices[group[-1]].stop] = np.nan
+        found = model.predict_entries(Entries(values, np.repeat(entries.n_known, len(values))))
+        return found[0, code] - found[1:, code]
+
+    n_groups = len(names) if len(names) <= MOST_JUDGED else _N_GROUPS
+    groups = _parts(range(len(names)), n_groups)
+    changes = changes_without(groups)
+    while max(map(len, groups), default=1) > 1:
+        leading = np.argsort(-np.abs(changes), kind="stable")[:_N_SPLIT]
+        groups = [part for i in leading for part in _parts(groups[i], _N_GROUPS // _N_SPLIT)]
+        changes = changes_without(groups)
     return _sorted(
-        Influence(name, _shown(table[name].iloc[0]), float(change))
-        for name, change in zip(blocks, changes, strict=True)
+        Influence(names[i], _shown(table[names[i]].iloc[0]), float(change))
+        for (i,), change in zip(groups, changes, strict=True)
     )
+
+
+def _parts(group: range, n: int) -> list[range]:
+    """Split a range into `n` of about the same length, or fewer if it is shorter."""
+    n = min(n, len(group))
+    edges = [i * len(group) // n for i in range(n + 1)] if n else []
+    return [group[low:high] for low, high in pairwise(edges)]
 
 
 def occluded_terms(

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ilspace.pages import escaped, plain_table
-from ilspace.tables.explanation import Explanation, described, explain_rows
+from ilspace.tables.explanation import MOST_JUDGED, Explanation, described, explain_rows
 from ilspace.tables.labels import LabelledTables
 
 if TYPE_CHECKING:
@@ -47,6 +47,11 @@ def explained_rows(adaptation: Adaptation, rows: Sequence[int]) -> str:
         "is if the entry is replaced by the mean of its column; two columns that say the same hide "
         "each other."
     )
+    if len(adaptation.model.plan_.target) > MOST_JUDGED:
+        how += (
+            " Here groups of neighbouring columns are judged first, and the most influential are "
+            "split until single columns are left."
+        )
     return (
         f"<p>{how if adaptation.pictures is None else ''} For another row: <code>ilspace explain "
         "FOLDER --row NUMBER</code>, with the folder of this report.</p>" + "".join(parts)

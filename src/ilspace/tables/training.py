@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 import numpy as np
 from sklearn.base import clone
 
-from ilspace import baselines
 from ilspace.backend import as_generator
 from ilspace.domains import Domain, check_class_prior
 from ilspace.domains.class_prior import class_factors, refuse_labels_of_no_share
@@ -350,6 +349,8 @@ class Training:
                     "not: use ils."
                 )
         else:
+            from ilspace import baselines  # they are many, and the others need none of them
+
             return [(method, "own", getattr(baselines, method)())]
         return [(name, METHODS[name].scaling, METHODS[name].make(**options)) for name in names]
 
