@@ -41,6 +41,7 @@ for reg, shrinkage in ((0.3, 0.3), ("auto", "auto")):
 
 
 @pytest.mark.skipif(find_spec("skada") is None, reason="SKADA is not installed")
+@pytest.mark.slow
 def test_the_map_is_that_of_skada():
     path = [str(Path(__file__).parents[1]), *sys.path]  # importing SKADA changes scikit-learn
     script = f"import sys; sys.path[:] = {path!r}\n{_SKADA}"

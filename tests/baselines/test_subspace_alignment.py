@@ -38,6 +38,7 @@ for case in (shifted(), shifted(1, n=60, nt=50, d=9), shifted(2, n=12, nt=10, d=
 
 
 @pytest.mark.skipif(find_spec("skada") is None, reason="needs skada")
+@pytest.mark.slow
 def test_the_representation_is_that_of_skada():
     # importing skada changes scikit-learn's settings, so it gets a process of its own
     script = f"import sys; sys.path.insert(0, {str(Path(__file__).parents[1])!r})\n{_SKADA}"

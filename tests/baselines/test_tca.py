@@ -259,6 +259,7 @@ assert residual(ours.weights_) < 1e-8
 
 
 @pytest.mark.skipif(find_spec("skada") is None, reason="SKADA is not installed")
+@pytest.mark.slow
 def test_against_skada_where_its_solver_holds():
     path = [str(Path(__file__).parents[1]), *sys.path]  # importing SKADA changes scikit-learn
     script = f"import sys; sys.path[:] = {path!r}\n{_SKADA}"

@@ -329,6 +329,7 @@ def store(toys, tmp_path):
     return made
 
 
+@pytest.mark.slow
 def test_run_table_and_report(store, tmp_path, toys):
     assert run_cells(plan().cells(), store, jobs=1) == 0
     assert all(len(line) < 420 for line in store.path.read_text().splitlines() if '"cell"' in line)

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.skipif(find_spec("skada") is None, reason="SKADA is not installed")
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(find_spec("skada") is None, reason="SKADA is not installed"),
+]
 
 _HEAD = """
 import numpy as np
