@@ -22,6 +22,7 @@ from ilspace.backend.tensor_cores import (
 )
 from ilspace.pairs.flash_by_class import ClassBlocks
 from ilspace.pairs.statistics import pair_shares
+from ilspace.pairs.tiles import refuse_slack
 
 _CHUNK = 64
 """Columns of the chunks into which wider rows are split."""
@@ -162,8 +163,7 @@ class FlashPairs:
         PairSum
             The sum and its gradients.
         """
-        if slack is not None:
-            raise ValueError("All pairs have no slacks; use sampled pairs with slacks.")
+        refuse_slack(slack)
         sharpness = getattr(hinge, "sharpness", None)
         if sharpness is None:
             raise TypeError(f"Only a smooth hinge is fused, but this is {hinge!r}: use AllPairs.")

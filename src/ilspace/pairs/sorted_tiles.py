@@ -15,7 +15,7 @@ import numpy as np
 from ilspace._typing import Array, Hinge, PairSum, UniformHinge
 from ilspace.backend import one_thread, threads_allowed
 from ilspace.pairs.statistics import pair_pulls, pair_shares
-from ilspace.pairs.tiles import excess_factors, laplacian_gradients, tile_bounds
+from ilspace.pairs.tiles import excess_factors, laplacian_gradients, refuse_slack, tile_bounds
 
 _AREA = 2**16
 """Most pairs of a tile: two such matrices fit into a core's cache, or nearly. In smaller ones
@@ -155,11 +155,7 @@ class SortedPairs:
         PairSum
             The sum and its gradients.
         """
-        if slack is not None:
-            raise ValueError(
-                "All pairs have no slacks, since one per pair would be stored for n² pairs; "
-                "use sampled pairs with slacks."
-            )
+        refuse_slack(slack)
         alone = len(latent) < _WORTH_THREADS
         n_threads = 1 if alone else min(threads_allowed(), MOST_THREADS)
         with one_thread():  # each product is small, and the threads are ours

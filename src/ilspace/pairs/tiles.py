@@ -135,6 +135,21 @@ def sum_tiles(
     return TileSum(total, of_rows, of_columns)
 
 
+def refuse_slack(slack: Array | None) -> None:
+    """Refuse slacks of all pairs.
+
+    Parameters
+    ----------
+    slack : array or None
+        Must be None.
+    """
+    if slack is not None:
+        raise ValueError(
+            "All pairs have no slacks, since one per pair would be stored for n² pairs; "
+            "use sampled pairs with slacks."
+        )
+
+
 def tile_bounds(n: int, tile: int) -> list[slice]:
     """Cut rows into tiles of about equal size.
 
@@ -221,11 +236,7 @@ class AllPairs:
         PairSum
             The sum and its gradients.
         """
-        if slack is not None:
-            raise ValueError(
-                "All pairs have no slacks, since one per pair would be stored for n² pairs; "
-                "use sampled pairs with slacks."
-            )
+        refuse_slack(slack)
         # tiles are too small for several threads, which would wait for each other
         with one_thread() if isinstance(latent, np.ndarray) else nullcontext():
             return self._sum(hinge, latent, metric)
