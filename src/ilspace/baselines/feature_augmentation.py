@@ -137,7 +137,8 @@ class FeatureAugmentation(LatentBaseline):
 
     def _latent(self, X, is_source: np.ndarray) -> np.ndarray:
         rows = dense_rows(X)
-        dtype, rows = rows.dtype, rows / self.length_
+        # in double precision, as the length may be beyond single
+        dtype, rows = rows.dtype, rows.astype(np.float64, copy=False) / self.length_
         damped = rows - ((rows @ self.axes_) * self.shrinkage_) @ self.axes_.T
         latent = augment(rows, damped, is_source=False)
         if is_source.any() and not self._is_alone:  # one domain alone has target rows only
