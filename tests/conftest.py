@@ -16,7 +16,8 @@ def ilspace_data():
             patch.setenv("ILSPACE_DATA", str(beside))
         from ilspace.datasets import search_roots
 
-        roots = [root for root in search_roots() if (root / "office_caltech_surf").is_dir()]
+        known = Path("office_caltech_surf", "amazon_SURF_L10.mat")
+        roots = [root for root in search_roots() if (root / known).is_file()]
         if not roots:
             pytest.skip("needs the benchmark data: ILSPACE_DATA names no folder that holds them")
         yield roots[0]
