@@ -35,9 +35,13 @@ demo: $(VENV)/.stamp-demo ## Adapt between two sets of real digits; tables and p
 test test-slow test-oldest dist: export OMP_NUM_THREADS := 1
 test test-slow test-oldest dist: export OPENBLAS_NUM_THREADS := 1
 test test-slow test-oldest dist: export MKL_NUM_THREADS := 1
+# Tests start many processes: each loads modules that were compiled once, also where the
+# environment says that nothing is compiled (an empty value is none).
+test test-slow test-oldest: export PYTHONDONTWRITEBYTECODE :=
 
+# worksteal: a worker runs whole files, whose tests share what their fixtures made.
 test: $(VENV)/.stamp-test ## Run the fast tests
-	$(BIN)/python -m pytest -n auto -m "not slow" $(ARGS)
+	$(BIN)/python -m pytest -n auto --dist worksteal -m "not slow" $(ARGS)
 
 test-slow: $(VENV)/.stamp-test ## Run the accuracy tests on real data; prints what they measure
 	$(BIN)/python -m pytest -n auto -m slow -rP $(ARGS)
@@ -45,7 +49,7 @@ test-slow: $(VENV)/.stamp-test ## Run the accuracy tests on real data; prints wh
 # What old libraries are warned of by new ones is not ours; scikit-learn 1.6 asks for the variable.
 test-oldest: export SCIPY_ARRAY_API := 1
 test-oldest: $(OLDEST)/.stamp ## Run the fast tests with the oldest versions that pyproject.toml allows
-	$(OLDEST)/$(SCRIPTS)/python -m pytest -n auto -m "not slow" -o filterwarnings=default $(ARGS)
+	$(OLDEST)/$(SCRIPTS)/python -m pytest -n auto --dist worksteal -m "not slow" -o filterwarnings=default $(ARGS)
 
 fuzz: export OMP_NUM_THREADS := 1
 fuzz: export OPENBLAS_NUM_THREADS := 1

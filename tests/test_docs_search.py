@@ -7,16 +7,14 @@ import sys
 from pathlib import Path
 
 import pytest
+from browser import chromium, needs_browser
 
 pytest.importorskip("pydata_sphinx_theme", reason="the extra docs is not installed")
-webdriver = pytest.importorskip("selenium.webdriver")
+pytest.importorskip("selenium.webdriver")
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.support.wait import WebDriverWait  # noqa: E402
 
-pytestmark = pytest.mark.skipif(
-    not (shutil.which("chromium") and shutil.which("chromedriver")),
-    reason="needs chromium and its driver",
-)
+pytestmark = needs_browser
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
 LOOKS = r"^# --- the pages -+\n(.*)\Z"
@@ -42,15 +40,8 @@ def site(tmp_path_factory):
 
 @pytest.fixture
 def browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    service = webdriver.ChromeService(executable_path=shutil.which("chromedriver"))
-    driver = webdriver.Chrome(options=options, service=service)
-    yield driver
-    driver.quit()
+    with chromium() as driver:
+        yield driver
 
 
 def found(browser, site, word):

@@ -1,9 +1,10 @@
 """What a user does first with an installed package; needs the extra cli and pytest alone."""
 
+import json
 import re
 import subprocess
 import sys
-from importlib.metadata import metadata, version
+from importlib.metadata import distribution, metadata, version
 from pathlib import Path
 
 import numpy as np
@@ -34,6 +35,17 @@ def test_the_metadata_are_complete():
     assert found["Description-Content-Type"] == "text/markdown"
     python = {line for line in found.get_all("Classifier") or () if "Python :: 3." in line}
     assert {line.rpartition(".")[2] for line in python} == {"11", "12", "13", "14"}
+
+
+def test_the_description_has_no_relative_link():
+    origin = json.loads(distribution("ilspace").read_text("direct_url.json") or "{}")
+    if origin.get("dir_info", {}).get("editable"):
+        pytest.skip("the metadata of an editable install are as old as the install")
+    text = metadata("ilspace")["Description"]
+    addresses = re.findall(r"\]\(([^)\s]+)\)", text) + re.findall(r'src="([^"]+)"', text)
+    assert len(addresses) > 10
+    assert [each for each in addresses if not each.startswith("https://")] == []
+    assert f"/blob/v{ilspace.__version__}/docs/quickstart.md" in text
 
 
 def test_a_first_fit():

@@ -10,7 +10,8 @@ import pytest
 yaml = pytest.importorskip("yaml")
 
 ROOT = Path(__file__).resolve().parents[1]
-PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+SETTINGS = tomllib.loads((ROOT / "pyproject.toml").read_text())
+PROJECT = SETTINGS["project"]
 
 
 def bare(requirement: str) -> str:
@@ -59,6 +60,60 @@ def test_the_stores_of_the_benchmark_stay_small_in_a_clone():
     assert stores
     assert {each.suffix for each in stores} == {".xz"}
     assert sum(each.stat().st_size for each in stores) < 2e6
+
+
+def test_the_conda_recipe_builds_with_what_pip_does():
+    recipe = yaml.safe_load((ROOT / "conda" / "recipe.yaml").read_text())
+    _, _, *found = recipe["requirements"]["host"]
+    assert [bare(each) for each in found] == SETTINGS["build-system"]["requires"]
+
+
+@pytest.fixture(scope="module")
+def dist():
+    return runpy.run_path(str(ROOT / ".ci" / "dist.py"), run_name="dist")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[a](docs/a.md)",
+        "[a](<docs/a.md>)",
+        "[a]: docs/a.md",
+        '<img src="docs/a.png">',
+        "<a href='/docs'>",
+        "![a](a.png)",
+    ],
+)
+def test_relative_links_are_found(dist, text):
+    assert len(dist["relative_links"](f"Words.\n{text}\n")) == 1
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[a](https://example.org/a.md)",
+        "[a](#install)",
+        '<img src="https://example.org/a.png">',
+        "`f[0](a)`",
+        "```python\nf[0](a)\n```",
+    ],
+)
+def test_other_links_are_let_through(dist, text):
+    assert not dist["relative_links"](f"Words.\n{text}\n")
+
+
+def test_the_readme_has_absolute_links_in_the_metadata(dist):
+    """Those of the file are relative; the build applies the substitutions of pyproject.toml."""
+    text = (ROOT / "README.md").read_text()
+    before = dist["relative_links"](text)
+    assert before
+    assert all((ROOT / each).is_file() for each in before), "a link that leads nowhere"
+    hook = SETTINGS["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
+    assert hook["fragments"] == [{"path": "README.md"}]
+    for each in hook["substitutions"]:
+        text = re.sub(each["pattern"], each["replacement"], text)
+    assert not dist["relative_links"](text)
+    assert all(f"/v$HFPR_VERSION/{each}" in text for each in before)
 
 
 @pytest.fixture(scope="module")

@@ -10,7 +10,7 @@ from ilspace import ILSClassifier
 from ilspace.backend import one_thread
 from ilspace.domains import Domain
 from ilspace.ils.fit import threads_for
-from ilspace.ils.online import SeenDomain
+from ilspace.ils.seen import SeenDomain
 
 
 def n_threads():
@@ -107,13 +107,18 @@ def test_loops_have_one_thread_too():
         assert 2 in n_loops()
 
 
-@pytest.mark.parametrize(("few_rows", "expected"), [(60, 1), (59, 2)])
-def test_a_job_goes_by_the_rows_of_its_tables(tmp_path, monkeypatch, few_rows, expected):
+@pytest.mark.parametrize(
+    ("few_rows", "few_threads", "expected"), [(60, 1, 1), (59, 1, 2), (59, 2, 1)]
+)
+def test_a_job_goes_by_the_rows_of_its_tables_and_by_what_threads_gain(
+    tmp_path, monkeypatch, few_rows, few_threads, expected
+):
     pd = pytest.importorskip("pandas")
     from ilspace.tables import prediction
     from ilspace.tables.job import Listener, adapt_files
 
     monkeypatch.setattr(prediction, "_FEW_ROWS", few_rows)
+    monkeypatch.setattr(prediction, "_FEW_THREADS", few_threads)
     rng = np.random.default_rng(0)
     paths = [tmp_path / "source.csv", tmp_path / "target.csv"]
     for path in paths:

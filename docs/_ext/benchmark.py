@@ -16,7 +16,7 @@ from stored_results import NoSuchNumberError, StoredResults
 
 from ilspace.benchmark.figures import FIGURES
 from ilspace.benchmark.kinds import write_table
-from ilspace.benchmark.plans import PlanError
+from ilspace.benchmark.plan_entries import PlanError
 from ilspace.benchmark.store import archive_of
 
 _PICTURES = "_generated"

@@ -1,8 +1,8 @@
 """Docstrings as they are, made fit for Sphinx.
 
-The source is written to be read as text. Three habits need help: what a class inherits from other
-packages is left out, types such as ``(n, n_components_)`` are no hyperlinks, and a helper that is
-mentioned but has no page is shown as code.
+The source is written to be read as text. Four habits need help: what a class inherits from other
+packages is left out, types such as ``(n, n_components_)`` are no hyperlinks, a helper that is
+mentioned but has no page is shown as code, and a constant has the words below its assignment.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from typing import Any
 from docutils import nodes
 from sphinx.addnodes import pending_xref
 from sphinx.application import Sphinx
+from sphinx.pycode import ModuleAnalyzer
 
 _SHAPE = re.compile(r"shape \([^)]*\)")
 _LAST_UNDERSCORE = re.compile(r"(?<=\w)_(?=[\s,)])")
@@ -34,10 +35,22 @@ def leave_out_others(app, kind: str, name: str, member: Any, skip: bool, options
 
 
 def mend(app, kind: str, name: str, member: Any, options, lines: list[str]) -> None:
-    """Escape what would be a hyperlink in a type."""
+    """Describe constants, and escape what would be a hyperlink in a type."""
+    if kind == "data":
+        lines[:] = _below_assignment(name.rpartition(".")[2], member) or lines
     text = "\n".join(lines)
     text = _SHAPE.sub(lambda found: _LAST_UNDERSCORE.sub(r"\\_", found[0]), text)
     lines[:] = text.split("\n")
+
+
+def _below_assignment(name: str, member: Any) -> list[str]:
+    """What the module that makes a constant says of it, wherever else it is imported."""
+    for module, content in list(sys.modules.items()):
+        if module.startswith("ilspace") and vars(content).get(name) is member:
+            found = ModuleAnalyzer.for_module(module).find_attr_docs().get(("", name))
+            if found:
+                return found
+    return []
 
 
 def show_helpers_as_code(
@@ -64,7 +77,7 @@ def _home(source: str) -> str:
 
 
 def setup(app: Sphinx) -> dict[str, bool]:
-    """Connect the three.
+    """Connect the four.
 
     Parameters
     ----------

@@ -26,8 +26,16 @@ _SYNONYMS = {
 _COMMAND = re.compile(r"\\([A-Za-z]+)")
 # docutils reads \frac12 as 12 over what follows
 _TWO_DIGITS = re.compile(r"\\([dt]?frac) ?(\d)(\d)")
-# and sets no space between two functions
-_TWO_NAMES = re.compile(r"(\\log)(\\det)")
+# and sets no space around the name of a function
+_BEFORE_NAME = re.compile(
+    r"(</(?:mi|mn|msub|msup|mfrac)>)(?=\s*<mi[^>]*>\w\w[^<]*</mi>\s*<mo>&Apply)"
+)
+_AFTER_NAME = re.compile(r"(<mo>&ApplyFunction;</mo>)(?!\s*(?:<mo|<mspace|</))")
+_SPACE = '<mspace width="0.1667em"></mspace>'
+# it takes the star of an operator with limits for its name, and a space in the name for letters
+_LIMITS = re.compile(r"\\operatorname\*\{([^{}]*)\}_(\w|\{(?:[^{}]|\{[^{}]*\})*\})")
+_OPERATOR = re.compile(r"(?<=\\operatorname)\{[^{}]*\}")
+_THIN_SPACE = "\N{THIN SPACE}"
 
 _logger = logging.getLogger(__name__)
 
@@ -53,11 +61,16 @@ def to_mathml(formula: str, *, block: bool = False) -> str:
         Where the formula has a command or an environment that is not known.
     """
     formula = _TWO_DIGITS.sub(r"\\\1{\2}{\3}", formula)
-    formula = _TWO_NAMES.sub(r"\1\\,\2", formula)
+    formula = _LIMITS.sub(r"\\underset{\2}{\\operatorname{\1}}", formula)
+    if r"\operatorname*" in formula:
+        raise MathError(r"\operatorname* must have its limits behind it.")
+    formula = _OPERATOR.sub(lambda found: found[0].replace(r"\,", _THIN_SPACE), formula)
     known = _COMMAND.sub(lambda found: "\\" + _SYNONYMS.get(found[1], found[1]), formula)
     made = tex2mathml(known, as_block=block)
+    made = _BEFORE_NAME.sub(rf"\1{_SPACE}", made)
+    made = _AFTER_NAME.sub(rf"\1{_SPACE}", made)
     # a norm is as high as its letters, and lines that are aligned are set like single ones
-    made = made.replace("<mo>‖</mo>", '<mo stretchy="false">‖</mo>')
+    made = re.sub(r"<mo[^>]*>‖</mo>", '<mo stretchy="false">‖</mo>', made)
     return made.replace(
         '<mtable class="ams-align"', '<mtable class="ams-align" displaystyle="true"'
     )

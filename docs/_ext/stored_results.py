@@ -8,7 +8,14 @@ from pathlib import Path
 
 import numpy as np
 
-from ilspace.benchmark.field.table import FieldBlock, FieldRow, FieldTable, group_mean, is_worse
+from ilspace.benchmark.field.table import (
+    FieldBlock,
+    FieldRow,
+    FieldTable,
+    group_mean,
+    is_worse,
+    recommended_accuracy,
+)
 from ilspace.benchmark.formats import best_rows, number
 from ilspace.benchmark.kinds import load_experiment, summarise
 from ilspace.benchmark.plans import FIXED
@@ -84,7 +91,8 @@ class StoredResults:
             paper), or a transfer. Of the field benchmark the name is
             ``experiment/setting/method/group measure``: the group may be ``all``, the measure is
             ``accuracy`` (also if there is none), ``balanced``, ``log_loss`` or ``worse``, the
-            share of pairs more than a point below the reference.
+            share of pairs more than a point below the reference; ``recommended`` and
+            ``recommended worse`` are those of the labels that the verdict recommends.
 
         Returns
         -------
@@ -141,8 +149,13 @@ def _field_value(
     measures = {each: row.means[each] for each in ("accuracy", "balanced", "log_loss")}
     measures[""] = row.accuracy
     reference = block.accuracy_of(table.plan.reference)
+    recommended = recommended_accuracy(row, block.setting)
+    if recommended is not None:
+        measures["recommended"] = recommended
     if reference is not None:
-        measures["worse"] = 100.0 * is_worse(row.accuracy - reference)
+        for prefix, accuracy in (("", row.accuracy), ("recommended ", recommended)):
+            if accuracy is not None:
+                measures[f"{prefix}worse"] = 100.0 * is_worse(accuracy - reference)
     known = {each: table.members(each) for each in table.plan.groups} | {"all": block.counts}
     chosen = _find(known, group, name) & block.counts
     return group_mean(_find(measures, measure, name), chosen)

@@ -1,6 +1,6 @@
 """
-Domains of different columns
-============================
+Domains with different features
+===============================
 
 The source has 784 pixels per row, the target 64. No column of one means the same as a column of the
 other, and only labels relate them.
@@ -26,8 +26,8 @@ except ValueError as error:
     print(error)
 
 # %%
-# With three labels per class it works. A labelled target row then weighs three times as much as a
-# source row, and the classifier learns from its surest predictions of the rows without a label.
+# With three labels per class it works. A labelled target row then has three times the weight of a
+# source row, and the classifier learns from its most confident predictions of the unlabelled rows.
 
 methods = {
     "MMDT": MMDT(),
@@ -54,10 +54,10 @@ for trial in range(5):
     print(f"draw {trial}: nearest target label alone {100 * alone:.1f} %")
 
 # %%
-# The draws differ by as much as the methods do, since thirty labels can be lucky; so the picture
+# The draws differ by as much as the methods do, since thirty labels can be lucky; so the figure
 # shows the gain of each method over these labels alone, draw by draw. The source itself adds a
-# point or two, by nearest rows; the rows without a label, from which the default rule learns, add
-# more than that.
+# point or two, with nearest neighbours; the unlabelled rows, from which the default classifier
+# learns, add more than that.
 
 fig, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
 for place, values in enumerate(gains.values()):

@@ -8,7 +8,7 @@ the source is no longer needed?
 
 # %%
 # The target, scikit-learn's digits, offers up to 20 labels per class; the source, digits
-# of MNIST, has 30. Target rows without a label have -1 in `yt`.
+# of MNIST, has 30. Unlabelled target rows have -1 in `yt`.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -50,8 +50,8 @@ found = np.array([[accuracies(count, trial) for trial in range(4)] for count in 
 # %%
 # Without any target label the source is worth about as much as five labels per class. The more
 # target labels there are, the less it adds; that something is left at twenty is also due to the
-# rows without a label, from which the default rule learns and the nearest label does not. Compare
-# with `TargetOnly` before you trust any adaptation.
+# unlabelled rows, from which the default classifier learns and the nearest neighbour does not.
+# Compare with `TargetOnly` before you trust any adaptation.
 
 fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 for column, name in enumerate(("nearest target label", "ILS, source and target")):

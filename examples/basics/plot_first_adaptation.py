@@ -12,7 +12,7 @@ first and label the second.
 #
 # The *source* are digits of MNIST, reduced to 8x8 pixels; the *target* are scikit-learn's
 # digits. Both show the same ten classes, but pen, people and scanner differ. Rows are scaled to
-# unit length, each by itself: a digit in pale ink is the same digit.
+# unit norm, so that brightness does not matter.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -53,11 +53,12 @@ print(f"in the invariant space:  {ils.score(target[new], digits.y[new]):.3f}")
 print(f"stopped because:         {ils.solution_.status.value}, {ils.n_iter_} iterations")
 
 # %%
-# How sure is it?
-# ---------------
+# How confident is it?
+# --------------------
 #
-# `predict_proba` ranks the rows by how sure the rule is. If one labels only the surest ones, fewer
-# of them are wrong. The probabilities are calibrated on the source, so read them as a ranking.
+# `predict_proba` ranks the rows by confidence. If only the most confident predictions are kept,
+# fewer of them are wrong. The probabilities are calibrated on the source, so read them as a
+# ranking.
 
 probabilities = ils.predict_proba(target[new])
 right = ils.classes_[probabilities.argmax(axis=1)] == digits.y[new]
@@ -66,6 +67,6 @@ share = np.arange(1, len(ranked) + 1) / len(ranked)
 
 fig, ax = plt.subplots(figsize=(6, 3.5), layout="constrained")
 ax.plot(share, np.cumsum(ranked) / np.arange(1, len(ranked) + 1))
-ax.set(xlabel="share of the rows that get a label, the surest first", ylabel="accuracy among them")
+ax.set(xlabel="fraction of rows kept, most confident first", ylabel="accuracy")
 ax.grid(alpha=0.3)
 plt.show()

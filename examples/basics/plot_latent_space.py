@@ -30,9 +30,9 @@ fits = {
 }
 
 # %%
-# Both pictures are the two principal axes of the latent rows, source and target together. The
-# target's colours were not shown to `fit`: that they fall onto the source's is the method's
-# work.
+# Both plots show the first two principal components of the latent space, of source and target
+# together. `fit` did not see the target's classes (colours): their alignment with the source is
+# learned.
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 4.2), layout="constrained")
 for ax, (title, ils) in zip(axes, fits.items(), strict=True):

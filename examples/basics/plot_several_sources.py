@@ -1,9 +1,9 @@
 """
-Several sources, one of them bad
-================================
+Several sources, one with wrong labels
+======================================
 
-Three labelled collections of digits, each disturbed in its own way, and a fourth without labels.
-Each source gets a projection of its own, and a weight that needs no target label.
+Three labelled sets of digits, each distorted in its own way, and a fourth without labels. Each
+source gets its own projection, and a weight that needs no target label.
 """
 
 # %%
@@ -41,14 +41,14 @@ Xs, ys = map(list, zip(*sources.values(), strict=True))
 ys[2] = rng.permutation(ys[2])
 
 # %%
-# The fit is that of one source, with lists. The names are for us; they are saved with the model.
+# `fit` takes lists. The names are optional, and saved with the model.
 
 clf = ILSClassifier().fit(Xs, ys, Xt, source_names=list(sources))
 print(dict(zip(clf.source_names_, clf.source_weights_.round(4).tolist(), strict=True)))
 
 # %%
-# What the weights are worth is seen where they are left out, or where all rows are pooled; and what
-# the bad source still costs is seen where it is left out.
+# Equal weights and pooled rows show what the weights are worth; leaving out the bad source shows
+# what it still costs.
 
 equal = ILSClassifier(objective=ObjectiveSettings(source_weights="equal")).fit(Xs, ys, Xt)
 found = {
@@ -59,7 +59,7 @@ found = {
 }
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 3), layout="constrained")
 left.barh(clf.source_names_, clf.source_weights_, color="#4477aa")
-left.set(title="weights of the sources", xlabel="share")
+left.set(title="weights of the sources", xlabel="weight")
 right.barh(list(found), [100 * each for each in found.values()], color="#4477aa")
 right.set(title="target accuracy", xlabel="%", xlim=(50, 100))
 for ax in (left, right):

@@ -1,6 +1,6 @@
 """
-A domain that nobody has seen
-=============================
+An unseen domain
+================
 
 Three labelled collections of digits, and a fourth camera that is bought after the model was
 trained. There is no target at `fit`; its rows are met when they are predicted.
@@ -36,7 +36,7 @@ Xs, ys = map(list, zip(*sources, strict=True))
 X_new, y_new = camera(0.4, 1.1, 1.5, n=400)
 
 # %%
-# One fit learns a projection for each source, and their mean for all domains to come.
+# One fit learns a projection for each source, and their mean for all future domains.
 
 clf = ILSClassifier().fit(Xs, ys, source_names=["hall", "garage", "gate"])
 print("as if it were one of the known:", clf.score(X_new, y_new, domain="unseen"))
@@ -48,7 +48,7 @@ clf.set_params(unseen_mean="batch")
 print("centred by its own mean:", clf.score(X_new, y_new, domain="unseen"))
 
 # %%
-# The more rows come at once, the better their mean is known.
+# The larger the batch, the better its mean is estimated.
 
 sizes = [5, 10, 20, 50, 100, 200, 400]
 

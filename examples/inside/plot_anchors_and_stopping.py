@@ -1,6 +1,6 @@
 """
-Why the minimiser is held near its start
-========================================
+Why the projections are anchored
+================================
 
 The paper's objective, minimised to the end, loses target accuracy. Anchors make its minimiser a
 good one, so that it need not be stopped at the right moment.
@@ -8,7 +8,7 @@ good one, so that it need not be stopped at the right moment.
 
 # %%
 # We stop the same optimization after ever more iterations and look at how well the target would be
-# labelled then. A user cannot know that: the target's labels serve the picture only.
+# labelled then. The target labels are used for this figure only.
 
 import warnings
 

@@ -1,6 +1,6 @@
 """
-Atoms that two domains share
-============================
+A dictionary shared by two domains
+==================================
 
 A dictionary is learned in the latent space. Each row, of either domain, becomes a combination of a
 few of its atoms.
@@ -25,7 +25,7 @@ blurred = gaussian_filter(digits.images[target], (0, 0.7, 0.7))
 Xt = (blurred + 3 * rng.standard_normal(blurred.shape)).reshape(600, -1)
 
 # %%
-# Two rules in the latent space, with and without a dictionary. Linear ones gain by it; the nearest
+# Two classifiers in the latent space, with and without a dictionary. Linear ones gain; the nearest
 # neighbour gains on some data and loses on others, these among them.
 
 
@@ -44,7 +44,7 @@ print(f"atoms per row: {np.mean(np.sum(codes != 0, axis=1)):.1f} of {codes.shape
 
 # %%
 # An atom is a direction of the latent space. The target projection shows it as a picture, and the
-# rows that use it most are alike, in both domains.
+# rows that use it most look alike, in both domains.
 
 atoms = model.map_.dictionary.atoms
 pictures = np.linalg.pinv(model.map_.maps[1]).T @ atoms

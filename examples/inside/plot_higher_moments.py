@@ -1,6 +1,6 @@
 """
-Domains that only higher moments tell apart
-===========================================
+Domains that differ in higher moments only
+==========================================
 
 The covariance of a domain may say nothing about which of its axes carries the classes. Third and
 fourth moments may; ``moment_weight`` makes them agree.
@@ -36,8 +36,8 @@ Xt, yt = domain(300, np.radians(60))
 
 # %%
 # Principal axes of equal variance are arbitrary, so both projections start at the first two
-# columns, and the anchor of the target is weak: its projection is free to turn. The rule is the
-# nearest neighbour.
+# columns, and the anchor of the target is weak: its projection is free to turn. The
+# classifier is the nearest neighbour.
 
 
 def fitted(weight):

@@ -9,8 +9,8 @@ much a pair's violation counts.
 # %%
 # The smooth hinge :math:`\ell_\beta(v) = \tfrac1\beta\log(1 + e^{\beta v})` of the violation
 # :math:`v = y(d - 1)`, where d is the squared distance and y is 1 for similar pairs and -1 for
-# others. The larger β, the closer it comes to the hinge :math:`\max(0, v)`, and the less it
-# cares for pairs that already keep the margin.
+# others. The larger β, the closer it comes to the hinge :math:`\max(0, v)`, and the smaller the
+# weight of pairs that already keep the margin.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -39,7 +39,7 @@ plt.show()
 # that similar pairs start at a mean squared distance of `objective.margin_scale`, 5 by default,
 # and β is one over the standard deviation of these distances. Most similar pairs then start
 # *outside* the margin and are pulled in. Optimization does not move them all inside: the anchors
-# forbid it, and that is meant.
+# prevent it, by design.
 
 digits, mnist = load_digit_pair()
 rng = np.random.default_rng(0)

@@ -46,7 +46,7 @@ ils = fit_ils(domains, n_components=10, objective=settings, callback=watch)
 print(f"{ils.solution.status.name}: {ils.solution.status.value}")
 
 # %%
-# `solution.history` has one line per iterate. With a lighter regulariser than the default the
+# `solution.history` has one record per iterate. With a weaker regularizer than the default the
 # metric leaves the identity, as its condition number shows.
 
 fig, axes = plt.subplots(1, 2, figsize=(8, 3.5), layout="constrained")
@@ -60,8 +60,8 @@ plt.show()
 
 # %%
 # `transform` takes the position of a domain: 0 is the source, and -1, the default, the target.
-# The picture shows the two principal axes of the latent rows of both domains; target labels
-# were not given to the fit, and only colour the points.
+# The figure shows the first two principal components of the latent space; target labels were not
+# used in the fit, and only colour the points.
 
 latent = ils.transform(Xs, 0), ils.transform(Xt)
 flat = PCA(2).fit(np.concatenate(latent))

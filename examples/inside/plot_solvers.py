@@ -46,7 +46,7 @@ for solver, fit in fits.items():
     left = np.maximum(values / values[0], 1e-9)
     axes[0].semilogy(left, label=solver)
     axes[1].semilogy(evaluations, left)
-axes[0].set(xlabel="iteration", ylabel="share of the decrease left")
+axes[0].set(xlabel="iteration", ylabel="remaining decrease (relative)")
 axes[1].set(xlabel="evaluations of the objective", xlim=(0, 300))
 axes[0].legend()
 for ax in axes:
@@ -54,8 +54,8 @@ for ax in axes:
 plt.show()
 
 # %%
-# For the labels it hardly matters how far one goes: the default `tol` stops earlier by a rule
-# that sees no labels, and predicts about as well.
+# For the predictions it hardly matters how far one goes: the default `tol` stops earlier, by a
+# criterion that uses no labels, and predicts about as well.
 
 early = ILSClassifier(self_training=0).fit(Xs, ys, Xt[:800])
 for name, fit in {"default, stopped early": early, **fits}.items():

@@ -54,7 +54,7 @@ found = {
 # gains more than the noise of the bars, and several lose against doing nothing (dashed). One
 # pair of domains ranks no methods, and three draws are few: the benchmark of
 # :doc:`/reproduction` has twelve transfers and up to twenty trials. What the picture does show
-# is that the first bar belongs into every comparison.
+# is that the first bar belongs in every comparison.
 
 fig, axes = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
 for ax, (direction, values) in zip(axes, found.items(), strict=True):

@@ -2,7 +2,7 @@
 A kernel before the latent space
 ================================
 
-Classes that lie on rings cannot be told apart along any direction. Features of a kernel, in a
+Classes on concentric rings cannot be separated linearly. Features of a kernel, in a
 pipeline before the projections, make them linear.
 """
 
@@ -22,8 +22,8 @@ Xt, yt = make_circles(300, noise=0.1, factor=0.5, random_state=1)
 Xt = Xt * [1.25, 0.9]
 
 # %%
-# A pipeline takes both domains in one array; ``sample_domain`` tells them apart. The landmarks are
-# rows of both. In the latent space the rule is linear.
+# A pipeline takes both domains in one array, with ``sample_domain``. The landmarks are drawn from
+# both. The classifier in the latent space is linear.
 
 rows, labels = np.vstack([X, Xt]), np.r_[y, np.full(len(Xt), -1)]
 domain = np.repeat([1, -1], [len(X), len(Xt)])
@@ -40,10 +40,10 @@ for name, model in models.items():
     print(f"{name}: {100 * np.mean(model.predict(Xt) == yt):.0f} % of the target correct")
 
 # %%
-# What the two models say about the plane, with target rows in the colours of their true classes.
+# Predicted probabilities in the plane, with target rows coloured by their true classes.
 
 grid = np.stack(np.meshgrid(np.linspace(-1.7, 1.7, 120), np.linspace(-1.4, 1.4, 100)), axis=-1)
-fig, axes = plt.subplots(1, 2, figsize=(9, 3.8), layout="constrained", sharey=True)
+fig, axes = plt.subplots(1, 2, figsize=(9, 4.4), layout="constrained", sharey=True)
 for ax, (name, model) in zip(axes, models.items(), strict=True):
     share = model.predict_proba(grid.reshape(-1, 2))[:, 1].reshape(grid.shape[:2])
     ax.contourf(*grid.T, share.T, levels=10, cmap="coolwarm", alpha=0.5)

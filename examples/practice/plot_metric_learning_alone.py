@@ -49,12 +49,12 @@ found = {
 }
 
 # %%
-# Noise hurts the plain nearest neighbour, and the learned maps hardly. The default anchor holds
-# the projection near the principal axes, which adaptation needs, where the target cannot follow
-# a projection that runs after the source's labels. On one domain one may let go of it: that
+# Noise hurts the plain nearest neighbour, and hardly the learned projections. The default anchor
+# holds the projection near the principal axes, which adaptation needs, where the target cannot
+# follow a projection that overfits the source's labels. On one domain it may be turned off: that
 # gains where there are few columns, and loses again where there is noise to overfit. Linear
-# discriminant analysis is a fair rival: it too learns a linear map from labels, in closed form,
-# and is as good here.
+# discriminant analysis is a strong baseline: it too learns a linear map from labels, in closed
+# form, and is as good here.
 
 fig, ax = plt.subplots(figsize=(7, 4), layout="constrained")
 place = np.arange(len(maps))
@@ -67,7 +67,7 @@ ax.legend(loc="lower right")
 plt.show()
 
 # %%
-# The learned distance is at hand in the columns of the data, too.
+# The learned distance is also available as a Mahalanobis matrix in the original features.
 
 scaled = StandardScaler().fit_transform(wine)
 ils.fit(scaled, y)

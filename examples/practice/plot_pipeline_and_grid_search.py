@@ -8,7 +8,7 @@ which row is whose.
 
 # %%
 # `sample_domain` is positive for source rows and negative for target rows. The target has six
-# labels per class here, which a search in the semi-supervised setting has to live on.
+# labels per class here, which is all that a semi-supervised search can use.
 
 import matplotlib.pyplot as plt
 import numpy as np
@@ -65,9 +65,9 @@ with config_context(enable_metadata_routing=True):
     print(f"on 900 new target rows:   {search.score(digits.X[new], digits.y[new]):.3f}")
 
 # %%
-# Sixty labelled rows cannot tell neighbours on the grid apart, as the bars of one standard
-# deviation over the folds show, but they do tell a latent space that is too small. Where there
-# are no target labels at all, cross-validation has nothing to go by.
+# Sixty labelled rows cannot separate neighbours on the grid, as the bars of one standard deviation
+# over the folds show, but they rule out a latent space that is too small. Without any target
+# labels, cross-validation has nothing to score.
 
 fig, ax = plt.subplots(figsize=(6, 4), layout="constrained")
 results = search.cv_results_

@@ -2,13 +2,13 @@
 Preprocessing first
 ===================
 
-How the columns are scaled moves accuracy as much as the method does. So fix it first, and compare
+Preprocessing changes accuracy as much as the method does. So fix it first, and compare
 methods on the same features.
 """
 
 # %%
-# A preprocessing is a chain of steps with a name, applied to each domain *by itself*: ``l2``
-# scales rows to length 1, ``zscore`` columns to mean 0 and variance 1, ``sqrt`` takes the
+# A preprocessing is a named chain of steps, applied to each domain *by itself*: ``l2``
+# scales rows to unit norm, ``zscore`` columns to mean 0 and variance 1, ``sqrt`` takes the
 # square root of a row's proportions.
 
 import matplotlib.pyplot as plt
@@ -40,8 +40,8 @@ def accuracies(source, target, chain, trial):
 # %%
 # Compare the spread along a row of bars of one colour with the spread between the colours: the
 # scaling decides as much as the method. ILS is not ahead on all chains, and with ``zscore``
-# alone it can be behind doing nothing: pixels that are hardly ever inked then count as much as
-# the others. Choose by what the columns mean (counts: ``sqrt``; pixels and embeddings: ``l2``),
+# alone it can be worse than no adaptation: pixels that are almost always blank then count as much
+# as the others. Choose by what the columns mean (counts: ``sqrt``; pixels and embeddings: ``l2``),
 # not by target accuracy, which you would need labels for.
 
 fig, axes = plt.subplots(1, 2, figsize=(10, 4), sharey=True, layout="constrained")

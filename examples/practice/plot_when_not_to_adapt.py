@@ -7,8 +7,8 @@ frequent as those of the source there is much to lose.
 """
 
 # %%
-# Every method that matches means and covariances takes the two domains for the same mixture,
-# measured differently. If the target has mostly one class, its mean is that class's mean, and
+# Every method that matches means and covariances assumes that the two domains have the same class
+# frequencies. If the target has mostly one class, its mean is that class's mean, and
 # centring puts it where the source has the mean of all classes.
 #
 # Wines, standardised: half of them are the source. From the other half we draw targets in which
@@ -50,7 +50,7 @@ for ax, (title, offset) in zip(axes, (("as they are", 0.0), ("moved", 1.5)), str
     names = ("accuracy, no adaptation", "accuracy, ILS", "both rules agree")
     for column, (name, style) in enumerate(zip(names, ("o-", "s-", "k:"), strict=True)):
         ax.plot(shares, found[:, column], style, label=name)
-    ax.set(title=title, xlabel="share of the third class in the target")
+    ax.set(title=title, xlabel="frequency of the third class in the target")
     ax.grid(alpha=0.3)
 axes[0].legend()
 plt.show()
@@ -61,8 +61,8 @@ plt.show()
 # as the target fills with one class, ILS gives it the labels of all three, and does worse than
 # nothing, moved or not.
 #
-# Two checks before you trust an adaptation. Without labels: do the rules with and without it
-# agree? Where they do, it does not matter; where they do not, one of them is wrong, and nothing
-# but labels says which. And is there a reason to believe that the classes are about as frequent
+# Two checks before you trust an adaptation. Without labels: do the predictions with and without it
+# agree? Where they do, it does not matter; where they do not, one of them is wrong, and only labels
+# say which. And is there a reason to believe that the classes are about as frequent
 # in both domains? If not, draw a few target rows, label them, and compare with `SourceOnly` on
 # those.

@@ -2,7 +2,7 @@
 Which rows to label
 ===================
 
-Somebody can label thirty rows of the target. Rows that stand for many doubtful ones are worth more
+Somebody can label thirty rows of the target. Rows that represent many uncertain ones are worth more
 than random ones.
 """
 
@@ -33,7 +33,7 @@ def draw(trial):
 
 # %%
 # :class:`~ilspace.active.QuerySelector` takes the data as any estimator here does. Then we ask for
-# five rows, tell their labels, and ask again.
+# five rows, pass their labels, and ask again.
 
 given, truth, held_out = draw(0)
 selector = QuerySelector(ILSClassifier(), random_state=0).fit(*given, skip=held_out)
@@ -69,14 +69,13 @@ for place, strategy in enumerate(names):
 
 # %%
 # On the left, chosen rows against random ones. On the right, one draw of the default: the interval
-# is wide at first, and gets narrower with each answer. Rows are asked about because they are
-# doubtful, so the share of right answers among them would be far too low; the estimate corrects
-# for that.
+# is wide at first, and gets narrower with each answer. Rows are queried because they are
+# uncertain, so the accuracy among them would be far too low; the estimate corrects for that.
 
 fig, (left, right) = plt.subplots(1, 2, figsize=(9, 4), sharey=True, layout="constrained")
 for values, name in zip(accuracy, names.values(), strict=True):
     left.plot(counts, values.mean(axis=0), marker="o", label=name)
-left.set(xlabel="target labels", ylabel="accuracy on rows that are never asked about")
+left.set(xlabel="target labels", ylabel="accuracy on held-out rows")
 value, low, high = estimate[0].T
 right.fill_between(counts, low, high, alpha=0.25, label="90 % interval")
 right.plot(counts, value, label="estimate")

@@ -18,12 +18,15 @@ from typer.testing import CliRunner
 
 from ilspace.benchmark import cells
 from ilspace.benchmark.cells import run_cell
+from ilspace.benchmark.experiment_names import experiment_names
 from ilspace.benchmark.formats import FORMATS
 from ilspace.benchmark.methods import describe_method, make_method
-from ilspace.benchmark.plans import PlanError, cell_key, experiment_names, load_plan, parse_plan
+from ilspace.benchmark.plan_entries import PlanError
+from ilspace.benchmark.plan_files import load_plan, parse_plan
 from ilspace.benchmark.runner import run_cells
 from ilspace.benchmark.store import Store
 from ilspace.benchmark.tables import make_table, paper_table
+from ilspace.benchmark.tasks import cell_key
 from ilspace.cli.app import app
 
 PLAN = """

@@ -4,6 +4,7 @@ import csv
 import importlib
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -24,11 +25,12 @@ from ilspace.benchmark.field.plan import (
     parse_field_plan,
     parse_setting,
 )
-from ilspace.benchmark.field.table import make_field_table, self_report
+from ilspace.benchmark.field.table import make_field_table, recommended_accuracy, self_report
 from ilspace.benchmark.field.trials import load_field_trial, load_tables, split_target
 from ilspace.benchmark.kinds import load_experiment
 from ilspace.benchmark.methods import describe_method, method_digest
-from ilspace.benchmark.plans import PlanError, load_plan
+from ilspace.benchmark.plan_entries import PlanError
+from ilspace.benchmark.plan_files import load_plan
 from ilspace.benchmark.report import write_report
 from ilspace.benchmark.runner import run_cells
 from ilspace.benchmark.store import Store
@@ -491,6 +493,32 @@ def test_differences_to_the_reference_and_to_the_best_unadapted_row():
     assert (line["accuracy"], line["verdict"], line["group"]) == ("79", "adapted", "images")
 
 
+def test_labels_as_the_verdict_recommends():
+    made, records = rivals()
+    words = dict(zip(made.pairs, ("adapted", "cannot-tell", "unadapted"), strict=True))
+    for record in records:
+        if "extras" in record:
+            record["extras"]["verdict"] = words[record["cell"]["pair"]]
+    text = FIELD_FORMATS["md"](make_field_table(made, records))
+    # adapted, then twice the unadapted ones, which are those of linear: +5.0, 0.0 and 0.0
+    assert "| committee: as recommended | +2.5 | +0.0 | +1.7 | -0.5 | -0.3 |" in text
+    assert "| heart/b-a +0.0 | 0 | 0 |" in text
+    assert "linear: as recommended" not in text
+    assert "As recommended: the labels that the verdict recommends" in text
+
+
+def test_labels_that_know_more_are_recommended():
+    made, records = rivals()
+    table = make_field_table(made, records)
+    said = {"verdict": "cannot-tell", "accuracy": 70.0, "unadapted": 60.0}
+    row = replace(table.blocks[0].rows[-1], extras=([said],))
+    given = replace(row, method=replace(row.method, given_shares=True))
+    assert recommended_accuracy(row, parse_setting("none")) == [60.0]
+    assert recommended_accuracy(row, parse_setting("30-random")) == [70.0]
+    assert recommended_accuracy(given, parse_setting("none")) == [70.0]
+    assert recommended_accuracy(table.blocks[0].rows[0], parse_setting("none")) is None
+
+
 def test_a_missing_pair_is_not_averaged_away():
     made, records = rivals()
     kept = [each for each in records if each["cell"]["pair"] != "heart/a-b"]
@@ -524,6 +552,8 @@ def test_numbers_for_the_docs(tmp_path, monkeypatch):
     assert results.text("rivals/none/committee/all log_loss") == "0.50"
     assert results.text("rivals/none/committee - linear/images") == "-1.0"
     assert results.text("rivals/none/committee/tables worse") == "50.0"
+    assert results.text("rivals/none/committee/all recommended") == "70.9"
+    assert results.text("rivals/none/committee/all recommended worse") == "33.3"
     for wrong in (
         "none/committee/colours",
         "some/committee/all",

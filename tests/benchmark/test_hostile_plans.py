@@ -5,7 +5,7 @@ from benchmark.hostile_plans import BASE, FIELD, HOSTILE
 from typer.testing import CliRunner
 
 from ilspace.benchmark.kinds import load_experiment
-from ilspace.benchmark.plans import PlanError
+from ilspace.benchmark.plan_entries import PlanError
 from ilspace.cli.app import app
 
 

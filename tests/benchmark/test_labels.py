@@ -14,7 +14,7 @@ from ilspace.benchmark.kinds import load_experiment, summarise, write_table
 from ilspace.benchmark.labels.plan import LabelsPlan, parse_labels_plan
 from ilspace.benchmark.labels.table import LabelsRow, compare, coverage
 from ilspace.benchmark.labels.trials import load_label_trial
-from ilspace.benchmark.plans import PlanError
+from ilspace.benchmark.plan_entries import PlanError
 from ilspace.benchmark.report import write_report
 from ilspace.benchmark.runner import run_cells
 from ilspace.benchmark.store import Store

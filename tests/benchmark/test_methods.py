@@ -10,11 +10,13 @@ from hypothesis import strategies as st
 from sklearn.svm import LinearSVC
 
 from ilspace.baselines import GFK
+from ilspace.benchmark.experiment_names import experiment_names
 from ilspace.benchmark.kinds import load_experiment
 from ilspace.benchmark.learned_basis import LearnedBasis
 from ilspace.benchmark.methods import describe_method, make_method, method_digest
 from ilspace.benchmark.oracle import OracleSearch
-from ilspace.benchmark.plans import Method, PlanError, experiment_names
+from ilspace.benchmark.plan_entries import PlanError
+from ilspace.benchmark.plans import Method
 from ilspace.estimators import ILSClassifier, ILSTransformer, ObjectiveSettings
 from ilspace.selection import LabelFreeSearch
 

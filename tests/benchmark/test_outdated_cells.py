@@ -18,7 +18,8 @@ from ilspace.benchmark.cells import run_cell
 from ilspace.benchmark.formats import FORMATS
 from ilspace.benchmark.kinds import load_experiment
 from ilspace.benchmark.methods import describe_method, method_digest
-from ilspace.benchmark.plans import PlanError, parse_plan
+from ilspace.benchmark.plan_entries import PlanError
+from ilspace.benchmark.plan_files import parse_plan
 from ilspace.benchmark.runner import run_cells
 from ilspace.benchmark.store import Store, find_results
 from ilspace.benchmark.tables import make_table
@@ -46,19 +47,26 @@ parameters = { n_components = 2, max_iter = 2, tol = 1.0 }
 ROOT = Path(__file__).resolve().parents[2]
 
 
-@pytest.fixture
-def plan(tmp_path, monkeypatch):
-    """A plan of four cells that run in no time, on invented data."""
+@pytest.fixture(scope="module")
+def invented(tmp_path_factory):
+    """Folder of invented data, read once: the domains of a folder are kept."""
+    folder = tmp_path_factory.mktemp("data")
     rng = np.random.default_rng(0)
-    (tmp_path / "toy").mkdir()
+    (folder / "toy").mkdir()
     labels = np.repeat([1, 2, 3], 10)
     for name in ("one", "two"):
         rows = rng.normal(size=(30, 6)) + 5 * np.eye(3, 6)[labels - 1]
-        scipy.io.savemat(tmp_path / "toy" / f"{name}.mat", {"fea": rows, "gnd": labels[:, None]})
-    monkeypatch.setenv("ILSPACE_DATA", str(tmp_path))
+        scipy.io.savemat(folder / "toy" / f"{name}.mat", {"fea": rows, "gnd": labels[:, None]})
     cells._domains.cache_clear()
-    yield parse_plan("toy", PLAN)
+    yield folder
     cells._domains.cache_clear()
+
+
+@pytest.fixture
+def plan(invented, monkeypatch):
+    """A plan of four cells that run in no time, on invented data."""
+    monkeypatch.setenv("ILSPACE_DATA", str(invented))
+    return parse_plan("toy", PLAN)
 
 
 @pytest.fixture

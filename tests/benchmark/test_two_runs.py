@@ -14,8 +14,8 @@ import pytest
 
 from ilspace.benchmark import runner
 from ilspace.benchmark.claims import claims
-from ilspace.benchmark.plans import cell_key
 from ilspace.benchmark.store import Store
+from ilspace.benchmark.tasks import cell_key
 
 
 @dataclass(frozen=True)

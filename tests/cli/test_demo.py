@@ -1,7 +1,6 @@
 """The command ``ilspace demo``, run in this process on few rows."""
 
 import csv
-import functools
 import re
 import sys
 
@@ -14,7 +13,8 @@ from ilspace.benchmark import digits_demo
 from ilspace.benchmark.digits_demo import EXPERIMENTS, METHODS
 from ilspace.cli import _demo_output, main
 from ilspace.cli.app import app
-from ilspace.datasets import load_digit_pair
+
+pytestmark = pytest.mark.usefixtures("mnist_once")
 
 PICTURES = [
     "convergence.png",
@@ -22,18 +22,15 @@ PICTURES = [
     "latent-semi-supervised.png",
     "latent-unsupervised.png",
 ]
-LOAD = functools.cache(load_digit_pair)  # reading MNIST takes seconds
 
 
 def run(output, *options):
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(digits_demo, "load_digit_pair", LOAD)
-        command = ["demo", "--trials", "1", "--quick", "--output", str(output), *options]
-        return CliRunner().invoke(app, command)
+    command = ["demo", "--trials", "1", "--quick", "--output", str(output), *options]
+    return CliRunner().invoke(app, command)
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory):
+def shown(tmp_path_factory, mnist_once):
     output = tmp_path_factory.mktemp("demo") / "made" / "here"
     result = run(output)
     assert result.exit_code == 0, result.output

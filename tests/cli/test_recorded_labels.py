@@ -2,6 +2,7 @@
 
 import json
 import re
+import shutil
 
 import numpy as np
 import pandas as pd
@@ -38,11 +39,19 @@ def summary(folder):
     return json.loads((folder / "summary.json").read_text(encoding="utf-8"))
 
 
+@pytest.fixture(scope="module")
+def results(tmp_path_factory):
+    """Tables, and the results of adapting them."""
+    folder = tmp_path_factory.mktemp("results")
+    write_csv(folder, TABLES)
+    assert adapt(folder, "out").exit_code == 0
+    return folder
+
+
 @pytest.fixture
-def folder(tmp_path):
+def folder(results, tmp_path):
     """Results with a dozen labels, half of which the model had guessed."""
-    write_csv(tmp_path, TABLES)
-    assert adapt(tmp_path, "out").exit_code == 0
+    shutil.copytree(results, tmp_path, dirs_exist_ok=True)
     events = []
     for row in ROWS:
         truth = str(TABLES.truth[row - 1])

@@ -2,7 +2,7 @@
 
 import pickle
 import re
-from functools import partial
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -69,13 +69,19 @@ def cuts(n):
     )
 
 
+@cache
+def fitted_in_memory(setting):
+    """The case of a setting: target rows, their labels, and the fit to rows in memory."""
+    Xt = WIDER if setting == "different columns" else DATA.Xt
+    yt = None if setting == "unsupervised" else few_labels()
+    return Xt, yt, ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, Xt, yt)
+
+
 @settings(deadline=None, max_examples=8)
 @given(source=cuts(90), target=cuts(72), labels=cuts(72), width=st.integers(1, 6))
 @pytest.mark.parametrize("setting", ["unsupervised", "semi-supervised", "different columns"])
 def test_any_chunks_give_the_result_of_rows_in_memory(setting, source, target, labels, width):
-    Xt = WIDER if setting == "different columns" else DATA.Xt
-    yt = None if setting == "unsupervised" else few_labels()
-    expected = ILSClassifier(3, self_training=0).fit(DATA.X, DATA.y, Xt, yt)
+    Xt, yt, expected = fitted_in_memory(setting)
     found = ILSClassifier(3, self_training=0).fit(
         da.from_array(DATA.X, chunks=(source, width)),
         da.from_array(DATA.y, chunks=31),

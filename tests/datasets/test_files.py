@@ -6,6 +6,8 @@ from pathlib import Path
 import pytest
 
 from ilspace.datasets import DataCorrupt, DataMissing, locate, search_roots
+from ilspace.datasets._files import PUBLIC_COPIES
+from ilspace.datasets.catalogue import DATA_SETS
 
 NAME = "office_caltech_surf/amazon_SURF_L10.mat"
 CONTENT = b"not really a .mat file"
@@ -60,6 +62,11 @@ def test_missing_file_says_what_to_do(roots):
     assert all(str(root) in message for root in roots)
     assert f"set ILSPACE_DATA to a folder that holds {NAME}" in message
     assert "viggin/domain-adaptation-toolbox" in message
+    assert "`ilspace data fetch office-caltech-surf`" in message
+
+
+def test_the_command_that_a_message_names_is_there():
+    assert {folder.replace("_", "-") for folder in PUBLIC_COPIES} <= set(DATA_SETS)
 
 
 @pytest.mark.usefixtures("roots")

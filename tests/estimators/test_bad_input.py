@@ -72,6 +72,22 @@ def test_wildly_different_scales_are_refused_with_a_remedy(side, low, high):
     refuses("largest magnitude in Xt? must lie between.*scale the columns", source, y, target)
 
 
+@pytest.mark.parametrize("small", [1e-70, 1e-150])
+@pytest.mark.filterwarnings("error")
+def test_labelled_rows_too_close_for_their_domain_are_refused_with_a_remedy(small):
+    source, target = X.copy(), 1e-60 * Xt
+    source[:, 0] *= small  # the target varies there alone, as far as can be told
+    target[0, 0] = 1e60
+    refuses(
+        "must spread at most .* times as far as its labelled rows.*target has a standard deviation "
+        "of .*: remove values that are far too large, or scale the columns",
+        source,
+        y,
+        target,
+        estimator=ILSClassifier(n_components=1, self_training=0),
+    )
+
+
 @pytest.mark.parametrize("exponent", [3, 12, 50])
 @pytest.mark.filterwarnings("error", "ignore::sklearn.exceptions.ConvergenceWarning")
 def test_scales_that_can_be_computed_give_finite_results(exponent):

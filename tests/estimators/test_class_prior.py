@@ -8,7 +8,7 @@ from sklearn.neighbors import KNeighborsClassifier
 
 from ilspace import ILSClassifier, ILSTransformer, load
 from ilspace.domains import check_class_prior, check_domains
-from ilspace.ils.rounds import LABEL_WEIGHT, SELECTED_WEIGHT
+from ilspace.ils.ridge_rule import LABEL_WEIGHT, SELECTED_WEIGHT
 from ilspace.rules import self_training
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

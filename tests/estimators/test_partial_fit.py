@@ -19,8 +19,8 @@ import ilspace
 from ilspace import ILSClassifier, ILSTransformer, ObjectiveSettings
 from ilspace.backend import to_numpy
 from ilspace.domains import Domain, Domains
-from ilspace.ils import online
-from ilspace.ils.online import Reservoir, SeenDomain
+from ilspace.ils import online, seen
+from ilspace.ils.seen import Reservoir, SeenDomain
 from ilspace.pairs.statistics import pair_totals
 from ilspace.scale import row_moments
 
@@ -162,7 +162,7 @@ def test_all_pieces_give_what_fit_gives(n_pieces, solver, n_labelled):
 
 
 def test_a_small_memory_is_enough(monkeypatch):
-    monkeypatch.setattr(online, "RESERVOIR", 60)
+    monkeypatch.setattr(seen, "RESERVOIR", 60)
     model = learned(ILSClassifier(4, random_state=0), pieces(5, DATA.marked(None, 30)))
     counts = [np.bincount(codes) for _, codes in rule_of(model).labelled]
     np.testing.assert_array_equal(counts[0], 20)
@@ -312,7 +312,7 @@ def test_axes_that_turn_take_the_point_along():
 
 @pytest.mark.parametrize("kind", [ILSTransformer, ILSClassifier])
 def test_saved_models_predict_and_begin_anew(kind, tmp_path, monkeypatch):
-    monkeypatch.setattr(online, "RESERVOIR", 60)
+    monkeypatch.setattr(seen, "RESERVOIR", 60)
     model = learned(kind(4, random_state=0), pieces(3, DATA.marked(None, 12)))
     model.save(tmp_path / "model")
     again = ilspace.load(tmp_path / "model")

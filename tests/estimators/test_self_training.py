@@ -14,7 +14,7 @@ from sklearn.neighbors import KNeighborsClassifier
 import ilspace
 from ilspace import ILSClassifier
 from ilspace.estimators.persistence import estimator_of, state_of
-from ilspace.ils import rounds
+from ilspace.ils import ridge_rule, rounds
 from ilspace.rules import ridge
 from ilspace.storage import ModelFileError
 
@@ -62,7 +62,7 @@ def test_rounds_are_counted(n_rounds):
 
 
 def test_only_the_ridge_is_calibrated(monkeypatch):
-    monkeypatch.setattr(rounds, "held_out_inverse_temperature", lambda *_, **__: 1 / 0)
+    monkeypatch.setattr(ridge_rule, "held_out_inverse_temperature", lambda *_, **__: 1 / 0)
     for rule in ("nearest", "linear", KNeighborsClassifier()):
         ILSClassifier(3, classifier=rule).fit(X, y, Xt)
     with pytest.raises(ZeroDivisionError):
@@ -255,8 +255,8 @@ def test_known_labels_of_the_target_stay_in_the_space(monkeypatch):
 
 @pytest.mark.parametrize("n_rounds", [0, 2])
 def test_the_rule_holds_no_more_rows_than_allowed(monkeypatch, n_rounds):
-    assert rounds.LANDMARKS * ridge.EXACT == 2500
-    monkeypatch.setattr(rounds, "LANDMARKS", 30)
+    assert ridge_rule.LANDMARKS * ridge.EXACT == 2500
+    monkeypatch.setattr(ridge_rule, "LANDMARKS", 30)
     model = ILSClassifier(3, classifier="ridge", self_training=n_rounds, random_state=0)
     expansion: Any = getattr(model.fit(X, y, Xt)._rule, "expansion")  # noqa: B009
     assert expansion.landmarks.shape == (30, 9)
@@ -269,7 +269,7 @@ def test_the_rule_holds_no_more_rows_than_allowed(monkeypatch, n_rounds):
 def test_the_file_holds_rows_and_is_as_large_as_they_are(tmp_path, monkeypatch):
     sizes = []
     for n_most in (10, 30):
-        monkeypatch.setattr(rounds, "LANDMARKS", n_most)
+        monkeypatch.setattr(ridge_rule, "LANDMARKS", n_most)
         model = ILSClassifier(3, random_state=0).fit(X, y, Xt)
         model.save(tmp_path / "model")
         content = (tmp_path / "model").read_bytes()
@@ -278,7 +278,7 @@ def test_the_file_holds_rows_and_is_as_large_as_they_are(tmp_path, monkeypatch):
         rule: Any = ilspace.load(tmp_path / "model")._rule
         both = np.concatenate(
             [
-                rounds.both_spaces(rows, rule.plain, model.map_, position)
+                ridge_rule.both_spaces(rows, rule.plain, model.map_, position)
                 for position, rows in enumerate((X, Xt))
             ]
         )
@@ -331,13 +331,13 @@ def test_arrays_of_other_libraries(tmp_path, library):
     )
 
 
-@pytest.mark.parametrize("n_landmarks", [rounds.LANDMARKS, 12])
+@pytest.mark.parametrize("n_landmarks", [ridge_rule.LANDMARKS, 12])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 def test_on_a_gpu(tmp_path, monkeypatch, dtype, n_landmarks):
     torch = pytest.importorskip("torch")
     if not torch.cuda.is_available():
         pytest.skip("needs a GPU")
-    monkeypatch.setattr(rounds, "LANDMARKS", n_landmarks)
+    monkeypatch.setattr(ridge_rule, "LANDMARKS", n_landmarks)
     wanted = ILSClassifier(3, random_state=0).fit(X, y, Xt, SOME)
     rows, others = (torch.asarray(each.astype(dtype), device="cuda") for each in (X, Xt))
     model = ILSClassifier(3, random_state=0).fit(rows, y, others, SOME)

@@ -77,12 +77,8 @@ assert np.isfinite(search.cv_results_["mean_test_score"]).all()
 """
 
 
-@pytest.mark.parametrize(
-    "body",
-    [_CLASSIFIER + _SEMI_SUPERVISED, _ADAPTER + _BEHIND_A_SCALER + _SEARCH],
-    ids=["classifier", "adapter"],
-)
-def test_in_a_pipeline_of_skada(body):
+def test_in_a_pipeline_of_skada():
+    body = _CLASSIFIER + _SEMI_SUPERVISED + _ADAPTER + _BEHIND_A_SCALER + _SEARCH
     path = [str(Path(__file__).parents[1]), *sys.path]
     script = f"import sys; sys.path[:] = {path!r}\n{_HEAD}{body}"
     ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)

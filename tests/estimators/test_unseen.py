@@ -10,7 +10,7 @@ from ilspace import ILSClassifier, ILSTransformer, ObjectiveSettings, load
 from ilspace.baselines import PooledSources, SourceOnly, SourceVote
 from ilspace.domains import check_domains
 from ilspace.ils import SourceEvidence, fit_ils, source_evidence, weights_of_trust
-from ilspace.ils.rounds import TrainingRows
+from ilspace.ils.ridge_rule import TrainingRows
 from ilspace.manifolds import Stiefel
 
 MEANS = 3 * np.random.default_rng(9).standard_normal((3, 6))

@@ -12,7 +12,7 @@ import scipy.io
 from benchmark.hostile_plans import BASE, FIELD, HOSTILE
 
 from ilspace.benchmark.kinds import load_experiment
-from ilspace.benchmark.plans import PlanError
+from ilspace.benchmark.plan_entries import PlanError
 from ilspace.tables import TableError, read_chunks
 from ilspace.tables.job import adapt_files
 

@@ -1,6 +1,5 @@
 """Rounds of self-training: what a fit learns from, what the rule sees, when a round is undone."""
 
-from dataclasses import replace
 from math import ceil
 from types import SimpleNamespace
 from typing import Any
@@ -12,9 +11,9 @@ from shifted import shifted
 from sklearn.decomposition import PCA
 
 from ilspace.domains import check_domains
-from ilspace.ils import fit_ils, rounds
-from ilspace.ils.plain import plain_map
-from ilspace.ils.rounds import both_spaces, self_train, train_rule
+from ilspace.ils import fit_ils, ridge_rule, rounds
+from ilspace.ils.ridge_rule import both_spaces
+from ilspace.ils.rounds import self_train
 from ilspace.optimizers import Status
 
 DATA = shifted(1, n=45, nt=40)
@@ -27,7 +26,7 @@ FREE, KNOWN = np.arange(6, 40), np.arange(6)
 def spied(monkeypatch):
     """What self-training hands to its parts, and what they give back."""
     seen = SimpleNamespace(fits=[], options=[], maps=[], rows=[], weights=[], codes=[], found=[])
-    ridge, rule = rounds.laplacian_ridge, rounds.selective_ridge
+    ridge, rule = ridge_rule.laplacian_ridge, ridge_rule.selective_ridge
 
     def spy_fit(domains, **options):
         seen.fits.append(domains)
@@ -46,14 +45,14 @@ def spied(monkeypatch):
         return seen.found[-1]
 
     monkeypatch.setattr(rounds, "fit_ils", spy_fit)
-    monkeypatch.setattr(rounds, "laplacian_ridge", spy_ridge)
-    monkeypatch.setattr(rounds, "selective_ridge", spy_rule)
+    monkeypatch.setattr(ridge_rule, "laplacian_ridge", spy_ridge)
+    monkeypatch.setattr(ridge_rule, "selective_ridge", spy_rule)
     return seen
 
 
 def collapse_in(monkeypatch, *calls):
     """Let some predictions be of one class only; 0 are those in the plain space."""
-    rule, counts = rounds.selective_ridge, []
+    rule, counts = ridge_rule.selective_ridge, []
 
     def collapsed(ridge, codes, *others, **options):
         found = rule(ridge, codes, *others, **options)
@@ -62,7 +61,7 @@ def collapse_in(monkeypatch, *calls):
             return found
         return found._replace(codes=np.where(codes < 0, 0, codes))
 
-    monkeypatch.setattr(rounds, "selective_ridge", collapsed)
+    monkeypatch.setattr(ridge_rule, "selective_ridge", collapsed)
 
 
 def surest_labels(found, free, share):
@@ -110,7 +109,7 @@ def test_the_surest_predictions_join_the_labels_chosen_anew(spied, labels, n_rou
         assert found.rounds[number - 1].kept
     assert (spied.fits[-1].target.codes >= 0).all()
     assert found.ils is spied.maps[-1]
-    assert found.expansion is spied.found[-1].expansion
+    assert found.rule.expansion is spied.found[-1].expansion
 
 
 def test_known_target_labels_are_kept_however_wrong(spied):
@@ -186,18 +185,18 @@ def test_the_rule_sees_the_plain_space_and_from_round_one_on_both(spied):
             latent = np.concatenate([ils.transform(X, 0), ils.transform(Xt, 1)])
             np.testing.assert_allclose(rows[:, 6:], unit(latent), atol=1e-12)
     for position, (rows, part) in enumerate([(X, slice(45)), (Xt, slice(45, None))]):
-        seen = both_spaces(rows, found.plain, found.ils, position)
+        seen = both_spaces(rows, found.rule.plain, found.ils, position)
         np.testing.assert_allclose(seen, spied.rows[-1][part], atol=1e-12)
-    met = found.expansion.scores(both_spaces(Xt, found.plain, found.ils, 1))
+    met = found.rule.expansion.scores(both_spaces(Xt, found.rule.plain, found.ils, 1))
     np.testing.assert_allclose(met, spied.found[-1].scores[45:], atol=1e-9)
 
 
 def test_rows_of_both_domains_at_once_are_mapped_by_their_own_maps():
     found = self_train(check_domains(X, y, Xt), n_components=3)
     mixed, domain = np.concatenate([X[:4], Xt[:3]]), np.array([0, 0, 0, 0, 1, 1, 1])
-    wanted = [both_spaces(X[:4], found.plain, found.ils, 0)]
-    wanted.append(both_spaces(Xt[:3], found.plain, found.ils, 1))
-    met = both_spaces(mixed, found.plain, found.ils, domain)
+    wanted = [both_spaces(X[:4], found.rule.plain, found.ils, 0)]
+    wanted.append(both_spaces(Xt[:3], found.rule.plain, found.ils, 1))
+    met = both_spaces(mixed, found.rule.plain, found.ils, domain)
     np.testing.assert_allclose(met, np.concatenate(wanted), atol=1e-12)
 
 
@@ -222,7 +221,7 @@ def test_the_weight_of_the_target_matters_and_rows_of_weight_zero_are_gone():
     def scores(weights, rows: Any = slice(None)):
         domains = check_domains(X, y, Xt[rows], np.array(SOME)[rows], sample_weight=weights)
         found = self_train(domains, n_components=3, random_state=0)
-        return found.expansion.scores(both_spaces(Xt, found.plain, found.ils, 1))
+        return found.rule.expansion.scores(both_spaces(Xt, found.rule.plain, found.ils, 1))
 
     plain = scores(None)
     np.testing.assert_allclose(scores(np.ones(85)), plain, atol=1e-7)
@@ -246,7 +245,7 @@ def test_a_collapse_in_round_one_goes_back_to_the_known_labels(spied, monkeypatc
     assert len(spied.fits) == 2
     np.testing.assert_array_equal(spied.fits[1].target.codes, SOME)
     assert found.ils is spied.maps[1]
-    assert found.expansion is spied.found[2].expansion
+    assert found.rule.expansion is spied.found[2].expansion
     assert "; undone, since a class was left without predictions\n" in capsys.readouterr().err
 
 
@@ -257,17 +256,17 @@ def test_a_collapse_in_round_two_goes_back_to_round_one(spied, monkeypatch):
     assert found.rounds[1].n_selected > found.rounds[0].n_selected
     assert len(spied.fits) == 2
     assert found.ils is spied.maps[0]
-    assert found.expansion is spied.found[1].expansion
+    assert found.rule.expansion is spied.found[1].expansion
 
 
 def test_the_inverse_temperature_is_that_of_the_kept_round(spied, monkeypatch):
     collapse_in(monkeypatch, 2)
     asked = []
     fake = lambda ridge, *_, **__: asked.append(ridge) or 2.5  # noqa: E731
-    monkeypatch.setattr(rounds, "held_out_inverse_temperature", fake)
+    monkeypatch.setattr(ridge_rule, "held_out_inverse_temperature", fake)
     found = self_train(check_domains(X, y, Xt), n_components=3)
     np.testing.assert_array_equal(asked[0].rows, spied.rows[1])
-    assert found.inverse_temperature == 2.5
+    assert found.rule.inverse_temperature == 2.5
 
 
 # -- messages ------------------------------------------------------------------------------------
@@ -301,7 +300,9 @@ def test_sparse_rows_give_what_dense_ones_give():
     scores = []
     for source, target in (shape, [sparse.csr_matrix(each) for each in shape]):
         found = self_train(check_domains(source, y, target, SOME), n_components=3, random_state=0)
-        scores.append(found.expansion.scores(both_spaces(target, found.plain, found.ils, 1)))
+        scores.append(
+            found.rule.expansion.scores(both_spaces(target, found.rule.plain, found.ils, 1))
+        )
     np.testing.assert_allclose(scores[1], scores[0], atol=1e-7)
 
 
@@ -321,12 +322,11 @@ def test_arrays_of_other_libraries(library):
     for make in (np.asarray, lambda rows: xp.asarray(rows.copy())):
         domains = check_domains(make(X), y, make(Xt), SOME)
         found = self_train(domains, n_components=3, random_state=0)
-        scores.append(found.expansion.scores(both_spaces(make(Xt), found.plain, found.ils, 1)))
-        rule = train_rule(found.ils, domains, np.random.default_rng(0))
-        scores.append(rule.expansion.scores(both_spaces(make(Xt), rule.plain, rule.ils, 1)))
-    assert type(scores[2]) is not np.ndarray
-    for met, wanted in zip(scores[2:], scores[:2], strict=True):
-        np.testing.assert_allclose(np.asarray(met), wanted, atol=1e-6)
+        scores.append(
+            found.rule.expansion.scores(both_spaces(make(Xt), found.rule.plain, found.ils, 1))
+        )
+    assert type(scores[1]) is not np.ndarray
+    np.testing.assert_allclose(np.asarray(scores[1]), scores[0], atol=1e-6)
 
 
 # -- many rows -----------------------------------------------------------------------------------
@@ -336,7 +336,7 @@ def test_arrays_of_other_libraries(library):
     ("n_most", "n_source", "n_target"), [(20, 10, 10), (31, 15, 15), (50, 25, 25), (84, 44, 40)]
 )
 def test_the_rule_is_trained_on_a_sample(spied, monkeypatch, n_most, n_source, n_target):
-    monkeypatch.setattr(rounds, "TRAINING_ROWS", n_most)
+    monkeypatch.setattr(ridge_rule, "TRAINING_ROWS", n_most)
     found = self_train(check_domains(X, y, Xt, SOME), n_components=3, random_state=0)
     codes = spied.codes[0]
     assert len(codes) == n_source + n_target
@@ -354,7 +354,7 @@ def test_the_rule_is_trained_on_a_sample(spied, monkeypatch, n_most, n_source, n
 
 
 def test_labels_that_are_more_than_the_sample(spied, monkeypatch):
-    monkeypatch.setattr(rounds, "TRAINING_ROWS", 20)
+    monkeypatch.setattr(ridge_rule, "TRAINING_ROWS", 20)
     labels = np.r_[yt[:30], np.full(10, -1)]
     self_train(check_domains(X, y, Xt, labels), n_components=3, random_state=0)
     target = spied.codes[0][10:]
@@ -365,7 +365,7 @@ def test_labels_that_are_more_than_the_sample(spied, monkeypatch):
 
 
 def test_a_sample_holds_every_class(spied, monkeypatch):
-    monkeypatch.setattr(rounds, "TRAINING_ROWS", 20)
+    monkeypatch.setattr(ridge_rule, "TRAINING_ROWS", 20)
     rare = y.copy()
     rare[[7, 30]] = 3, 4  # one row each
     labels = np.where(np.arange(40) < 30, yt, -1)
@@ -379,24 +379,16 @@ def test_a_sample_holds_every_class(spied, monkeypatch):
 
 
 def test_more_classes_than_rows_in_a_sample(monkeypatch):
-    monkeypatch.setattr(rounds, "TRAINING_ROWS", 4)
+    monkeypatch.setattr(ridge_rule, "TRAINING_ROWS", 4)
     found = self_train(check_domains(X, y, Xt), n_components=3, random_state=0)
-    assert found.expansion.landmarks.shape[0] == 4
-
-
-def test_half_is_for_the_sources_together(spied, monkeypatch):
-    monkeypatch.setattr(rounds, "TRAINING_ROWS", 40)
-    domains = check_domains(X, y, Xt)
-    parts = [replace(domains.sources[0], X=X[s], codes=y[s]) for s in (slice(30), slice(30, 45))]
-    rows = rounds.TrainingRows(replace(domains, sources=tuple(parts)), np.random.default_rng(0))
-    assert [len(each) for each in rows.samples] == [13, 6, 20]
+    assert found.rule.expansion.landmarks.shape[0] == 4
 
 
 def test_the_expansion_has_no_more_landmarks_than_allowed(monkeypatch):
-    monkeypatch.setattr(rounds, "LANDMARKS", 25)
+    monkeypatch.setattr(ridge_rule, "LANDMARKS", 25)
     found = self_train(check_domains(X, y, Xt), n_components=3, random_state=0)
-    assert found.expansion.landmarks.shape == (25, 9)
-    scores = found.expansion.scores(both_spaces(Xt, found.plain, found.ils, 1))
+    assert found.rule.expansion.landmarks.shape == (25, 9)
+    scores = found.rule.expansion.scores(both_spaces(Xt, found.rule.plain, found.ils, 1))
     assert np.mean(scores.argmax(axis=1) == yt) > 0.9
 
 
@@ -415,15 +407,16 @@ def test_a_few_are_selected_however_many_labels_are_known(spied, monkeypatch):
     assert [each.n_selected for each in found.rounds] == [9, 9]
 
 
-@pytest.mark.parametrize("limit", ["TRAINING_ROWS", "LANDMARKS", "PAIR_ROWS"])
-def test_samples_are_those_of_the_random_state(monkeypatch, limit):
-    monkeypatch.setattr(rounds, limit, 30 if limit == "LANDMARKS" else 60)
-    if limit == "PAIR_ROWS":
-        monkeypatch.setattr(rounds, "PAIR_ROWS", 50)
+@pytest.mark.parametrize(
+    ("limit", "most"), [("TRAINING_ROWS", 60), ("LANDMARKS", 30), ("PAIR_ROWS", 50)]
+)
+def test_samples_are_those_of_the_random_state(monkeypatch, limit, most):
+    module = rounds if limit == "PAIR_ROWS" else ridge_rule
+    monkeypatch.setattr(module, limit, most)
 
     def scores(seed):
         found = self_train(check_domains(X, y, Xt), n_components=3, random_state=seed)
-        return found.expansion.scores(both_spaces(Xt, found.plain, found.ils, 1))
+        return found.rule.expansion.scores(both_spaces(Xt, found.rule.plain, found.ils, 1))
 
     first = scores(3)
     assert scores(3).tobytes() == first.tobytes()
@@ -434,114 +427,5 @@ def test_without_samples_the_random_state_does_not_matter():
     found = [
         self_train(check_domains(X, y, Xt), n_components=3, random_state=seed) for seed in (0, 1)
     ]
-    one, other = (each.expansion.coefficients for each in found)
+    one, other = (each.rule.expansion.coefficients for each in found)
     assert one.tobytes() == other.tobytes()
-
-
-# -- the rule alone ------------------------------------------------------------------------------
-
-
-def test_the_rule_alone_learns_from_known_labels_only(spied):
-    domains = check_domains(X, y, Xt, SOME)
-    ils = fit_ils(domains, n_components=3)
-    found = train_rule(ils, domains, np.random.default_rng(0))
-    assert found.rounds == ()
-    assert found.ils is ils
-    assert spied.fits == []
-    rows = spied.rows[0]
-    weights = np.r_[np.ones(45), np.full(6, 3.0), np.zeros(34)]
-    masses = np.array([weights[np.r_[y, SOME] == c].sum() for c in range(3)])
-    codes = np.r_[y, SOME]
-    weights = np.where(codes >= 0, weights * masses.mean() / masses[codes], 0)
-    targets = 1.5 * np.eye(3)[codes] - 0.5
-    wanted, scores = rounds.laplacian_ridge(rows, 100, np.random.default_rng(0)).fit(
-        weights, targets
-    )
-    np.testing.assert_allclose(found.expansion.coefficients, wanted.coefficients, atol=1e-9)
-    np.testing.assert_allclose(spied.found[0].scores, scores, atol=1e-9)
-
-
-def test_the_rule_alone_in_one_domain():
-    domains = check_domains(X, y)
-    found = train_rule(fit_ils(domains, n_components=3), domains, np.random.default_rng(0))
-    scores = found.expansion.scores(both_spaces(X, found.plain, found.ils, 0))
-    assert np.mean(scores.argmax(axis=1) == y) > 0.95
-    assert len(found.plain.maps) == 1
-    assert found.inverse_temperature > 1
-
-
-# -- the plain space -----------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("weighted", [False, True])
-@pytest.mark.parametrize("shape", ["tall", "wide", "mixed"])
-def test_the_plain_space_is_that_of_the_principal_axes_of_both_domains(shape, weighted):
-    rng = np.random.default_rng(4)
-    d, n, nt = {"tall": (6, 45, 40), "wide": (150, 45, 140), "mixed": (60, 90, 30)}[shape]
-    rows = rng.standard_normal((n, d)) * np.linspace(3, 1, d)
-    target = rng.standard_normal((nt, d)) * np.linspace(1, 2, d) + 1
-    labels = np.arange(n) % 3
-    repeats = rng.integers(1, 3, n + nt) if weighted else np.ones(n + nt, int)
-    domains = check_domains(
-        rows, labels, target, sample_weight=repeats.astype(float) if weighted else None
-    )
-    met = plain_map(domains)
-    # rows of weight 2 are rows that come twice
-    both = [np.repeat(a, r, axis=0) for a, r in ((rows, repeats[:n]), (target, repeats[n:]))]
-    centred = np.concatenate([each - each.mean(axis=0) for each in both])
-    q = min(100, d)
-    pca = PCA(q, svd_solver="full").fit(centred)
-    for mean, mapping, each in zip(met.means, met.maps, both, strict=True):
-        np.testing.assert_allclose(mean, each.mean(axis=0), atol=1e-12)
-        assert mapping.shape == (d, q)
-        np.testing.assert_allclose(np.abs(pca.components_ @ mapping), np.eye(q), atol=1e-6)
-
-
-def test_of_many_columns_the_first_hundred_axes():
-    rng = np.random.default_rng(5)
-    domains = check_domains(
-        rng.standard_normal((160, 130)), np.arange(160) % 2, rng.standard_normal((150, 130))
-    )
-    assert [each.shape for each in plain_map(domains).maps] == [(130, 100)] * 2
-    narrow = check_domains(rng.standard_normal((9, 130)), np.arange(9) % 2, np.eye(130)[:7])
-    # no more axes than one of the domains has
-    assert [each.shape for each in plain_map(narrow).maps] == [(130, 8)] * 2
-
-
-def test_one_domain_has_its_own_axes():
-    met = plain_map(check_domains(X, y))
-    assert len(met.maps) == 1
-    np.testing.assert_allclose(np.abs(PCA().fit(X).components_ @ met.maps[0]), np.eye(6), atol=1e-8)
-
-
-@pytest.mark.parametrize("d", [4, 30])
-def test_the_plain_space_of_different_columns(d):
-    rng = np.random.default_rng(6)
-    rows = 7 * X @ rng.standard_normal((6, d)) + rng.standard_normal((45, d))
-    wide = np.hstack([Xt, 0.3 * rng.standard_normal((40, 25))])
-    met = plain_map(check_domains(rows, y, wide, SOME))
-    q = min(d, 20)
-    source, target = met.maps
-    assert source.shape == (d, q)
-    # 20 principal axes of the target
-    axes = PCA(q, svd_solver="full").fit(wide).components_
-    np.testing.assert_allclose(np.abs(axes @ target), np.eye(q), atol=1e-8)
-    # an orthonormal basis of the source, times the factor that makes its class means as large
-    gain = np.linalg.norm(source[:, 0])
-    np.testing.assert_allclose(source.T @ source / gain**2, np.eye(q), atol=1e-9)
-    means = [
-        np.stack([(each - each.mean(axis=0))[labels == c].mean(axis=0) for c in range(3)])
-        for each, labels in ((rows, y), (wide, np.array(SOME)))
-    ]
-    sizes = [np.linalg.norm(a @ b) for a, b in zip(means, met.maps, strict=True)]
-    assert sizes[0] == pytest.approx(sizes[1], rel=1e-9)
-
-    # no other basis brings the class means nearer together
-    def overlap(basis):
-        return np.sum((means[0] @ basis) * (means[1] @ target))
-
-    best = overlap(source / gain)
-    for _ in range(20):
-        turned = np.linalg.qr(source / gain + 0.1 * rng.standard_normal(source.shape))[0]
-        turned = turned * np.sign(np.sum(turned * source, axis=0))
-        assert overlap(turned) < best

@@ -11,7 +11,7 @@ from ilspace.ils import (
     weights_of_agreement,
     weights_of_evidence,
 )
-from ilspace.ils.rounds import TrainingRows
+from ilspace.ils.ridge_rule import TrainingRows
 
 MEANS = 2.5 * np.random.default_rng(0).standard_normal((4, 12))
 SKEW = 0.22 * np.random.default_rng(1).standard_normal((12, 12))

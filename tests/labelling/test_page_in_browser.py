@@ -2,26 +2,20 @@
 
 import json
 import re
-import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
+from browser import chromium, needs_browser
 from labelling.served import Served, labels_in
 from PIL import Image
 
-webdriver = pytest.importorskip("selenium.webdriver")
+pytest.importorskip("selenium.webdriver")
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.common.keys import Keys  # noqa: E402
 from selenium.webdriver.support.wait import WebDriverWait  # noqa: E402
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not (shutil.which("chromium") and shutil.which("chromedriver")),
-        reason="needs chromium and its driver",
-    ),
-]
+pytestmark = [pytest.mark.slow, needs_browser]
 
 NAMES = np.array(["</script><script>boom()</script>", "<b>ant</b>", "bee"])  # in their order
 N_TARGET = 90
@@ -52,16 +46,8 @@ def tables(tmp_path):
 
 @pytest.fixture
 def browser():
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    service = webdriver.ChromeService(executable_path=shutil.which("chromedriver"))
-    driver = webdriver.Chrome(options=options, service=service)
-    driver.set_window_size(1200, 900)
-    yield driver
-    driver.quit()
+    with chromium() as driver:
+        yield driver
 
 
 def wait(browser, condition, seconds=30):

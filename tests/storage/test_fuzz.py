@@ -44,7 +44,7 @@ def folder(tmp_path_factory):
 @pytest.mark.skipif(sys.platform != "linux", reason="reads and limits memory as Linux does")
 @pytest.mark.parametrize(
     ("n_files", "seed"),
-    [(3_000, 0), pytest.param(100_000, 1, marks=pytest.mark.slow)],
+    [(1_500, 0), pytest.param(100_000, 1, marks=pytest.mark.slow)],
 )
 def test_damaged_files(folder, n_files, seed):
     script = Path(__file__).with_name("fuzz.py")
@@ -52,7 +52,7 @@ def test_damaged_files(folder, n_files, seed):
         [sys.executable, str(script), str(folder), str(n_files), str(seed)],
         capture_output=True,
         text=True,
-        timeout=n_files / 20,  # a hang, not slowness, is what this is about
+        timeout=60 + n_files / 20,  # a hang, not slowness, is what this is about
         env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
     )
     assert ended.returncode == 0, ended.stderr[-2000:]

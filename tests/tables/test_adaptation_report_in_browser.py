@@ -2,27 +2,21 @@
 
 import json
 import re
-import shutil
 
 import numpy as np
 import pandas as pd
 import pytest
+from browser import chromium, needs_browser
 
 from ilspace.tables.job import adapt_files
 from ilspace.tables.outputs import write_outputs
 
-webdriver = pytest.importorskip("selenium.webdriver")
+pytest.importorskip("selenium.webdriver")
 from selenium.webdriver.common.action_chains import ActionChains  # noqa: E402
 from selenium.webdriver.common.by import By  # noqa: E402
 from selenium.webdriver.support.wait import WebDriverWait  # noqa: E402
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not (shutil.which("chromium") and shutil.which("chromedriver")),
-        reason="needs chromium and its driver",
-    ),
-]
+pytestmark = [pytest.mark.slow, needs_browser]
 
 N_TARGET = 20_000
 NASTY = ["<b>x</b>", "a&amp;b", "</script><script>boom()</script>", "<!--<script>", "e" * 300]
@@ -48,17 +42,9 @@ def page(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def browser(page):
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    service = webdriver.ChromeService(executable_path=shutil.which("chromedriver"))
-    driver = webdriver.Chrome(options=options, service=service)
-    driver.set_window_size(1200, 900)
-    driver.get(page.as_uri())
-    yield driver
-    driver.quit()
+    with chromium() as driver:
+        driver.get(page.as_uri())
+        yield driver
 
 
 def test_size_and_thinning(page):

@@ -21,6 +21,8 @@ def test_a_job_shows_its_verdict_and_some_labels(tmp_path):
     assert f"<strong>{found.diagnosis.verdict.sentence}</strong>" in shown
     assert len(re.findall("<th>[0-4]</th>", shown)) == 5
     assert "<td>NaN</td>" not in shown
+    assert repr(found).startswith(f"<Adaptation: {found.diagnosis.verdict.sentence} Trusted")
+    assert len(repr(found)) < 200
 
 
 def test_a_verdict_escapes_what_the_data_hold():

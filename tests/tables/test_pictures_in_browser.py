@@ -1,23 +1,16 @@
 """One command on two folders of digits, and its report in a real browser."""
 
-import shutil
-
 import pytest
+from browser import chromium, needs_browser
 from images.digit_folders import write_digits
 from typer.testing import CliRunner
 
 from ilspace.cli.app import app
 
-webdriver = pytest.importorskip("selenium.webdriver")
+pytest.importorskip("selenium.webdriver")
 from selenium.webdriver.common.by import By  # noqa: E402
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        not (shutil.which("chromium") and shutil.which("chromedriver")),
-        reason="needs chromium and its driver",
-    ),
-]
+pytestmark = [pytest.mark.slow, needs_browser]
 
 
 @pytest.fixture(scope="module")
@@ -27,16 +20,9 @@ def browser(tmp_path_factory):
     arguments = ["adapt", digits.source, digits.target, "-o", str(folder / "out")]
     result = CliRunner().invoke(app, arguments)
     assert result.exit_code == 0, result.output
-    options = webdriver.ChromeOptions()
-    options.binary_location = shutil.which("chromium")
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    service = webdriver.ChromeService(executable_path=shutil.which("chromedriver"))
-    driver = webdriver.Chrome(options=options, service=service)
-    driver.get((folder / "out" / "report.html").as_uri())
-    yield driver
-    driver.quit()
+    with chromium() as driver:
+        driver.get((folder / "out" / "report.html").as_uri())
+        yield driver
 
 
 @pytest.mark.parametrize("width", [1200, 500])

@@ -98,6 +98,30 @@ def test_cannot_tell_where_the_labels_hardly_differ():
     assert found.sentence == f"Cannot tell: label about {found.n_more} more rows."
 
 
+def test_nobody_is_worse_off_where_it_cannot_tell():
+    simple = small_tables(seed=3, n=45, nt=36)
+    given = "Until one does, the unadapted labels are given."
+    found = verdict_of(labelled(0, simple))
+    assert (found.word, found.recommended) == (Word.CANNOT_TELL, UNADAPTED)
+    assert found.reason.endswith(given)
+    # adapted labels that know more than the unadapted ones, or were asked for
+    shares = {each: float(np.mean(simple.truth == each)) for each in np.unique(simple.truth)}
+    for found in (
+        verdict_of(labelled(1, simple)),
+        verdict_of(labelled(0, simple), class_prior=shares),
+        verdict_of(labelled(0, simple), "ils"),
+    ):
+        assert (found.word, found.recommended) == (Word.CANNOT_TELL, ADAPTED)
+        assert given not in found.reason
+
+
+@pytest.mark.parametrize("is_informed", [False, True])
+def test_a_direction_is_followed(is_informed):
+    words = {Word.ADAPTED: ADAPTED, Word.UNADAPTED: UNADAPTED, Word.NO_DIFFERENCE: UNADAPTED}
+    for word, labels in words.items():
+        assert verdict.recommended_labels(word, is_informed=is_informed) == labels
+
+
 def test_no_difference():
     found = verdict_of(LabelledTables(X[:30], Y[:30], X[30:], None))
     assert found.word == Word.NO_DIFFERENCE == "no-difference"

@@ -114,8 +114,11 @@ def max_margin_matrix(
         shape = (gradient.size, gradient.size)
         operator = LinearOperator(shape, matvec=curvature, dtype=np.float64)
         guess = LinearOperator(shape, matvec=lambda flat: flat / curvatures.ravel(), dtype=float)
-        # a truncated solution is still a descent direction
-        return cg(operator, -gradient.ravel(), rtol=1e-2, M=guess)[0].reshape(gradient.shape)
+        # a truncated solution is still a descent direction, and so is the first guess, for
+        # curvatures so far apart that rounding leaves nothing of those between them
+        with np.errstate(divide="ignore", over="ignore", invalid="ignore"):
+            found = cg(operator, -gradient.ravel(), rtol=1e-2, M=guess)[0].reshape(gradient.shape)
+        return found if np.isfinite(found).all() else -gradient / curvatures
 
     def exact_step(direction: np.ndarray, change: np.ndarray) -> float:
         # by the zero of the slope, which is more accurate than values where the weight is large

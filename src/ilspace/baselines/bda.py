@@ -8,9 +8,9 @@ from ilspace.baselines.jda import JDA
 class BDA(JDA):
     r"""Balanced distribution adaptation, BDA :cite:p:`wang2017`.
 
-    .. math:: \min_W\; \operatorname{tr}(W^\top KMKW) + \lambda\operatorname{tr}(W^\top W)
-        \quad\text{s.t.}\quad W^\top KHKW = I, \qquad
-        M = (1 - \mu)\,C\,M_0 + \mu\sum_{c=1}^CM_c
+    .. math:: &\min_W\; \operatorname{tr}(W^\top KMKW) + \lambda\operatorname{tr}(W^\top W)
+        \quad\text{s.t.}\quad W^\top KHKW = I, \\
+        &M = (1 - \mu)\,C\,M_0 + \mu\sum_{c=1}^CM_c
 
     This is :class:`JDA` with a balance :math:`\mu` between the discrepancy of the domains and that
     of their classes: 0.5 is JDA; with 0 the domains alone count, with 1 the classes.

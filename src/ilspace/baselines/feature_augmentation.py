@@ -70,10 +70,11 @@ class FeatureAugmentation(LatentBaseline):
     r"""Feature augmentation, EA :cite:p:`daume2007`, and with agreement EA++ :cite:p:`daume2010`.
 
     .. math::
-        \min_{w_0, w_s, w_t}\ \tfrac12(\|w_0\|^2 + \|w_s\|^2 + \|w_t\|^2)
-        + C\sum_{x \in S}\ell\big((w_0 + w_s)^\top x\big)
-        + C\sum_{x \in T}\ell\big((w_0 + w_t)^\top x\big)
-        + a\sum_{x \in U}\big((w_s - w_t)^\top x\big)^2
+
+        \min_{w_0, w_s, w_t}\ &\tfrac12(\|w_0\|^2 + \|w_s\|^2 + \|w_t\|^2)
+        + C\sum_{x \in S}\ell\bigl((w_0 + w_s)^\top x\bigr) \\
+        &+ C\sum_{x \in T}\ell\bigl((w_0 + w_t)^\top x\bigr)
+        + a\sum_{x \in U}\bigl((w_s - w_t)^\top x\bigr)^2
 
     Each domain has a classifier of its own; what they share is in :math:`w_0`. That is one linear
     classifier on the rows :math:`(x, x, 0)` of the source S and :math:`(x, 0, x)` of the target T.

@@ -83,7 +83,7 @@ class HFA(ScoringBaseline):
     .. math:: \min_{H\succeq0,\,\operatorname{tr}H\le\lambda}\ \max_{\alpha}
               \ \mathbf 1^\top\alpha
               - \tfrac12(\alpha\circ y)^\top K^{1/2}(H + I)K^{1/2}(\alpha\circ y),
-              \qquad 0\le\alpha_i\le C_i,\ y^\top\alpha = 0
+              \quad 0\le\alpha_i\le C_i,\ y^\top\alpha = 0
 
     where K is the kernel matrix of both domains, zero between them. The problem is convex, and
     its solution known: :math:`\alpha` is that of a support vector machine with the kernel

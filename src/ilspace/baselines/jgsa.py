@@ -92,8 +92,9 @@ class JGSA(LatentBaseline):
     .. math:: \max_{A, B}\frac{
         \mu\operatorname{tr}(B^\top S_tB) + \beta\operatorname{tr}(A^\top S_bA)}{
         \operatorname{tr}(W^\top ZMZ^\top W) + \lambda\|A - B\|_F^2
-        + \beta\operatorname{tr}(A^\top S_wA) + \mu\operatorname{tr}(B^\top B)}, \qquad
-        W = \begin{pmatrix}A\\ B\end{pmatrix}, \quad
+        + \beta\operatorname{tr}(A^\top S_wA) + \mu\operatorname{tr}(B^\top B)}
+
+    .. math:: W = \begin{pmatrix}A\\ B\end{pmatrix}, \quad
         Z = \begin{pmatrix}X_s & \\ & X_t\end{pmatrix}
 
     Source rows are represented by :math:`A^\top x`, target rows by :math:`B^\top x`, seen at fit or

@@ -44,9 +44,9 @@ class KISSME(LatentBaseline):
 
     .. math::
 
-       M = \bigl[\Sigma_{\text{similar}}^{-1} - \Sigma_{\text{dissimilar}}^{-1}\bigr]_+, \qquad
-       \Sigma_{\text{similar}} = \operatorname*{mean}_{y_i = y_j}(z_i - z_j)(z_i - z_j)^\top, \quad
-       \Sigma_{\text{dissimilar}} = \operatorname*{mean}_{y_i \ne y_j}(z_i - z_j)(z_i - z_j)^\top
+       M &= \bigl[\Sigma_{\text{similar}}^{-1} - \Sigma_{\text{dissimilar}}^{-1}\bigr]_+, \\
+       \Sigma_{\text{similar}} &= \operatorname*{mean}_{y_i = y_j}(z_i - z_j)(z_i - z_j)^\top, \\
+       \Sigma_{\text{dissimilar}} &= \operatorname*{mean}_{y_i \ne y_j}(z_i - z_j)(z_i - z_j)^\top
 
     where :math:`z = P^\top(x - \bar x)` are the leading principal components of both domains, each
     centred at its own mean, and :math:`[\cdot]_+` raises the small and negative eigenvalues to a

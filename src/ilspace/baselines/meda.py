@@ -83,9 +83,9 @@ def aligned_ridge(
 class MEDA(ScoringBaseline):
     r"""Manifold embedded distribution alignment, MEDA :cite:p:`wang2018`.
 
-    .. math:: f(x) = \sum_i\beta_ik(x_i, x), \qquad
-        \bigl((A + \lambda M + \rho L)K + \eta I\bigr)\beta = AY, \qquad
-        M \propto (1 - \mu)\,C\,M_0 + \mu\sum_{c=1}^CM_c
+    .. math:: &f(x) = \sum_i\beta_ik(x_i, x), \qquad
+        \bigl((A + \lambda M + \rho L)K + \eta I\bigr)\beta = AY, \\
+        &M \propto (1 - \mu)\,C\,M_0 + \mu\sum_{c=1}^CM_c
 
     with the Gaussian kernel K of the manifold features of all rows: those of :class:`GFK` between
     the principal subspaces of the domains, scaled to unit length. A selects the labelled rows, Y

@@ -35,10 +35,10 @@ def with_one(rows: np.ndarray, /) -> np.ndarray:
 class MMDT(ScoringBaseline):
     r"""Max-margin domain transforms, MMDT :cite:p:`hoffman2013`.
 
-    .. math:: \min_{W,\Theta}\tfrac w2\|W - W_0\|_F^2 + \tfrac12\sum_k\|\theta_k\|^2
+    .. math:: \min_{W,\Theta}\ &\tfrac w2\|W - W_0\|_F^2 + \tfrac12\sum_k\|\theta_k\|^2
               + C_s\sum_{i,k}\ell(y_{ik}\,\theta_k^\top\bar x_i)
-              + C_t\sum_{j,k}\ell(y_{jk}\,\theta_k^\top W\bar z_j), \qquad
-              \ell(m) = \max(0, 1 - m)^2
+              + C_t\sum_{j,k}\ell(y_{jk}\,\theta_k^\top W\bar z_j), \\
+              &\ell(m) = \max(0, 1 - m)^2
 
     over labelled source rows x and target rows z, with a one appended, and one-vs-rest hyperplanes.
     W maps the target to the source, and is regularised towards the identity :math:`W_0 = I` where

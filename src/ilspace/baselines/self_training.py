@@ -12,7 +12,7 @@ from ilspace.baselines._base import ScoringBaseline
 from ilspace.domains import Domain, Domains
 from ilspace.ils.map import to_latent
 from ilspace.ils.plain import plain_map
-from ilspace.ils.rounds import LANDMARKS, SELECTED_WEIGHT
+from ilspace.ils.ridge_rule import LANDMARKS, SELECTED_WEIGHT
 from ilspace.rules.class_prior import LABEL_WEIGHT
 from ilspace.rules.ridge import KernelExpansion, laplacian_ridge, unit_rows
 from ilspace.rules.self_training import selective_ridge

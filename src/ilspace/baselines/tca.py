@@ -134,9 +134,9 @@ def _is_linear(self) -> bool:
 class TCA(LatentBaseline):
     r"""Transfer component analysis, TCA, and its semi-supervised form, SSTCA :cite:p:`pan2011`.
 
-    .. math:: \min_W\; \operatorname{tr}(W^\top KLKW) + \mu\operatorname{tr}(W^\top W)
-        + \frac\lambda{n^2}\operatorname{tr}(W^\top K\mathcal LKW)
-        \quad\text{s.t.}\quad
+    .. math:: &\min_W\; \operatorname{tr}(W^\top KLKW) + \mu\operatorname{tr}(W^\top W)
+        + \frac\lambda{n^2}\operatorname{tr}(W^\top K\mathcal LKW) \\
+        &\text{s.t.}\quad
         W^\top KH\bigl(\gamma K_y + (1-\gamma)I\bigr)HKW = I
 
     over all n rows of both domains, with their kernel K, the centring H, and L such that

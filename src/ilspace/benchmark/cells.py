@@ -17,7 +17,8 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ilspace.benchmark.methods import check_digest, make_method
-from ilspace.benchmark.plans import FULL_SOURCE, UNSEEN, Cell, PlanError
+from ilspace.benchmark.plan_entries import PlanError
+from ilspace.benchmark.plans import FULL_SOURCE, UNSEEN, Cell
 from ilspace.benchmark.protocols import Split, full_source_split, gong_splits, hoffman_splits
 from ilspace.datasets import DataMissing, load_folder, load_office_caltech, preprocess, search_roots
 
@@ -194,8 +195,8 @@ def _fit_and_score(cell: Cell, seed: int) -> dict[str, Any]:
     converged = not any(issubclass(each.category, ConvergenceWarning) for each in caught)
     return {
         "accuracy": float(accuracy),
-        "fit_seconds": round(fitted - start, 6),
-        "score_seconds": round(end - fitted, 6),
+        "fit_seconds": round(fitted - start, 4),
+        "score_seconds": round(end - fitted, 4),
         "peak_mib": _peak_mib(),
         **optimized,
         "converged": converged,

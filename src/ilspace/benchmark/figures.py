@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from matplotlib.figure import Figure
 
-from ilspace.benchmark.plans import load_plan
+from ilspace.benchmark.plan_files import load_plan
 from ilspace.benchmark.store import Store, find_results
 from ilspace.benchmark.tables import Table, make_table
 from ilspace.objective import SmoothHinge

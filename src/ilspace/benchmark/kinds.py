@@ -9,8 +9,8 @@ from ilspace.benchmark.field.plan import FieldPlan, parse_field_plan
 from ilspace.benchmark.field.table import FieldTable, make_field_table
 from ilspace.benchmark.labels.plan import LabelsPlan, parse_labels_plan
 from ilspace.benchmark.labels.table import LabelsTable, make_labels_table
-from ilspace.benchmark.plan_entries import parse_toml
-from ilspace.benchmark.plans import Plan, parse_plan, read_experiment
+from ilspace.benchmark.plan_files import parse_plan, parse_toml, read_experiment
+from ilspace.benchmark.plans import Plan
 from ilspace.benchmark.tables import Table, make_table
 
 AnyPlan = Plan | FieldPlan | LabelsPlan

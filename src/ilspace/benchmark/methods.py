@@ -15,7 +15,9 @@ from ilspace import baselines, estimators
 from ilspace.benchmark.field.constant import ConstantAnswer
 from ilspace.benchmark.learned_basis import LearnedBasis
 from ilspace.benchmark.oracle import OracleSearch
-from ilspace.benchmark.plans import Cell, Method, PlanError, Task
+from ilspace.benchmark.plan_entries import PlanError
+from ilspace.benchmark.plans import Cell, Method
+from ilspace.benchmark.tasks import Task
 from ilspace.ils import ObjectiveSettings
 from ilspace.selection import LabelFreeSearch
 from ilspace.tables import TableClassifier

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, NamedTuple
 
 MOST_TRIALS = 10_000
@@ -141,51 +139,3 @@ def first_trials(plan: str, asked: int | None, n_trials: int) -> int:
     if asked is not None and not 1 <= asked <= n_trials:
         raise PlanError(f"{plan} has 1 to {n_trials} trials, but {asked} are asked.")
     return n_trials if asked is None else asked
-
-
-def read_plan_file(path: Path) -> str:
-    """Read the file of a plan.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-
-    Returns
-    -------
-    str
-        Its content.
-    """
-    try:
-        return path.read_text(encoding="utf-8")
-    except UnicodeDecodeError as error:
-        raise PlanError(
-            f"The plan {path} must be UTF-8, but has the byte 0x{error.object[error.start]:02x}, "
-            "which is not: save it as UTF-8."
-        ) from None
-
-
-def parse_toml(name: str, text: str) -> dict[str, Any]:
-    """Read the text of a plan.
-
-    Parameters
-    ----------
-    name : str
-        Its name.
-    text : str
-        The file's content.
-
-    Returns
-    -------
-    dict
-        What it holds.
-    """
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
-        raise PlanError(f"The plan {name} must be TOML, but is not: {error}.") from None
-    except RecursionError:
-        raise PlanError(
-            f"The plan {name} must be a table of a few levels, but is nested deeper than can be "
-            "read: check the file."
-        ) from None

@@ -12,6 +12,7 @@ import plotly.graph_objects as go
 from sklearn.decomposition import PCA
 
 from ilspace.benchmark.cells import load_trial
+from ilspace.benchmark.experiment_names import experiment_names
 from ilspace.benchmark.field import formats as field
 from ilspace.benchmark.field.plan import FieldPlan
 from ilspace.benchmark.field.table import FieldTable, make_field_table
@@ -19,7 +20,7 @@ from ilspace.benchmark.kinds import AnyPlan, load_experiment
 from ilspace.benchmark.labels import formats as labels_formats
 from ilspace.benchmark.labels.plan import LabelsPlan
 from ilspace.benchmark.labels.table import LabelsTable, make_labels_table
-from ilspace.benchmark.plans import Cell, Plan, experiment_names
+from ilspace.benchmark.plans import Cell, Plan
 from ilspace.benchmark.store import Store, find_results, outdated_sentence
 from ilspace.benchmark.tables import Block, Table, make_table, why_empty
 from ilspace.estimators import ILSTransformer

@@ -13,8 +13,9 @@ import joblib
 
 from ilspace.backend import one_thread
 from ilspace.benchmark.claims import Claims, claims
-from ilspace.benchmark.plans import PlanError, Task, cell_key
+from ilspace.benchmark.plan_entries import PlanError
 from ilspace.benchmark.store import Store
+from ilspace.benchmark.tasks import Task, cell_key
 from ilspace.dask import cluster
 from ilspace.datasets import DataCorrupt, DataMissing
 

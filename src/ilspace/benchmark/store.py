@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from ilspace.benchmark.plans import PlanError, Task, cell_key, cell_place
+from ilspace.benchmark.plan_entries import PlanError
+from ilspace.benchmark.tasks import Task, cell_key, cell_place
 
 
 class Store:

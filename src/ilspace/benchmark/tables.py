@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import stats
 
-from ilspace.benchmark.plans import FIXED, Plan, PlanError
+from ilspace.benchmark.plan_entries import PlanError
+from ilspace.benchmark.plans import FIXED, Plan
 from ilspace.benchmark.store import find_results
 
 if TYPE_CHECKING:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import io
 import signal
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 
 class Interruption(BaseException):
@@ -12,6 +15,7 @@ class Interruption(BaseException):
 
 
 _interruptions: list[int] = []
+_mains: list[bool] = []  # not empty while the command has a process of its own
 
 
 def interruption_code() -> int:
@@ -30,6 +34,29 @@ def install_sentence(error: ImportError, what: str) -> str:
         return str(error)
     missing = (error.name or str(error)).partition(".")[0]
     return f'{what} needs {missing}, which is not installed: pip install "ilspace[demo]"'
+
+
+@contextmanager
+def loading() -> Iterator[None]:
+    """Import what a command needs, without looking for garbage among half a million objects.
+
+    In a process of the command's own they are not looked at later either, nor taken apart at its
+    end. Both together spare a fifth of the time that imports take.
+
+    Yields
+    ------
+    None
+        While imports run.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if _mains:
+            gc.freeze()
+        if was_enabled:
+            gc.enable()
 
 
 _INTERRUPTING = (signal.SIGINT, signal.SIGTERM)
@@ -55,8 +82,10 @@ def main() -> None:
     for each in _INTERRUPTING:
         if signal.getsignal(each) != signal.SIG_IGN:  # as a shell starts what runs behind it
             signal.signal(each, _interrupt)
+    _mains.append(True)
     try:
-        from ilspace.cli.app import app
+        with loading():
+            from ilspace.cli.app import app
 
         app()
     except BaseException as error:
@@ -67,3 +96,5 @@ def main() -> None:
         if not isinstance(error, ModuleNotFoundError):
             raise
         sys.exit(install_sentence(error, "The command ilspace"))
+    finally:
+        _mains.clear()

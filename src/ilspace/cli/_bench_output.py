@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TimeRemaining
 from rich.table import Table
 
 from ilspace.benchmark.kinds import AnyPlan
-from ilspace.benchmark.plans import load_plan
+from ilspace.benchmark.plan_files import load_plan
 from ilspace.benchmark.runner import run_cells
 from ilspace.benchmark.store import Store, find_results, outdated_sentence
 from ilspace.storage import output_folder, whole_file

@@ -14,7 +14,7 @@ PicturesOption = Annotated[
     str | None,
     typer.Option(
         "--pictures",
-        help="Column of paths of pictures, which start from the folder of the table.",
+        help="Column of paths of pictures, relative to the folder of the table.",
         metavar="COLUMN",
     ),
 ]
@@ -22,7 +22,7 @@ PicturesOption = Annotated[
 BackboneOption = Annotated[
     str,
     typer.Option(
-        help="What describes pictures: pixels, efficientnet-lite0, an ONNX file, timm:NAME; or "
+        help="Feature extractor: pixels, efficientnet-lite0, an ONNX file, timm:NAME; or "
         "auto: pixels for pictures of up to 32 pixels, else efficientnet-lite0.",
         metavar="auto|pixels[:SIDE]|efficientnet-lite0|MODEL.onnx|timm:NAME",
     ),
@@ -32,7 +32,7 @@ CacheOption = Annotated[
     Path | None,
     typer.Option(
         "--cache",
-        help="Folder that keeps features of pictures; by default one in the user's cache.",
+        help="Folder to cache features of pictures; by default in the user's cache.",
         metavar="FOLDER",
     ),
 ]

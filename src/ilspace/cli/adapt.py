@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from ilspace.cli import loading
 from ilspace.cli._log import note, say
 from ilspace.cli._pictures import BackboneOption, CacheOption, PicturesOption, picture_options
 from ilspace.cli._refusals import refusals
@@ -42,7 +43,7 @@ EXAMPLES = """**Examples**
 - `ilspace adapt old.parquet new.parquet --label class -o out --format parquet`: and
   predictions as Parquet
 
-- `ilspace adapt photos-2024/ photos-2025/ -o out`: a folder in the first is a class
+- `ilspace adapt photos-2024/ photos-2025/ -o out`: each subfolder of the first is a class
 
 - `zcat new.csv.gz | ilspace adapt old.csv - --label class -o out --json`: for scripts
 
@@ -52,7 +53,7 @@ EXAMPLES = """**Examples**
 
 - 1: the results could not be written
 
-- 2: the request or a file makes no sense; the message says what to do, and nothing is written
+- 2: invalid options or input; the message says what to do, and nothing is written
 
 - 130, 143: interrupted (Ctrl-C, SIGTERM); nothing is written
 """
@@ -98,7 +99,7 @@ def adapt(
         typer.Argument(
             metavar="SOURCE TARGET",
             help="Labelled table, and table to label: CSV, Parquet, Excel, NPZ or MAT; - for "
-            "standard input. Or folders of pictures, of the source one folder in it for each "
+            "standard input. Or two folders of pictures, the first with a subfolder for each "
             "class. With --target: one labelled table or more.",
         ),
     ],
@@ -108,17 +109,17 @@ def adapt(
     label: Annotated[
         str | None,
         typer.Option(
-            help="Column of labels. If the target has it too, rows where it is not blank help. "
-            "Folders of pictures need none."
+            help="Column of labels. If the target has it too, rows where it is not blank are "
+            "labelled target rows. Not needed for folders of pictures."
         ),
     ] = None,
     target: Annotated[
         str | None,
-        typer.Option(help="Table to label; then all tables that are named before are sources."),
+        typer.Option(help="Table to label; all tables before it are then sources."),
     ] = None,
     ids: Annotated[
         list[str] | None,
-        typer.Option("--id", help="Column that names rows, kept in the predictions. Repeatable."),
+        typer.Option("--id", help="Identifier, copied to the predictions. Repeatable."),
     ] = None,
     ignored: Annotated[
         list[str] | None, typer.Option("--ignore", help="Column to leave out. Repeatable.")
@@ -126,15 +127,14 @@ def adapt(
     text: Annotated[
         list[str] | None,
         typer.Option(
-            help="Column of free text; columns of many different sentences are found without. "
-            "Repeatable."
+            help="Column of free text; columns of sentences are recognised without it. Repeatable."
         ),
     ] = None,
     text_features: Annotated[
         TextFeatures,
         typer.Option(
-            help="What describes free text: tfidf of words and parts of words, or wordllama, "
-            "sentence embeddings that come with a package."
+            help="Features of free text: tfidf of word and character n-grams, or wordllama, "
+            "sentence embeddings (extra sentences)."
         ),
     ] = TextFeatures.tfidf,
     pictures: PicturesOption = None,
@@ -143,32 +143,32 @@ def adapt(
     columns: Annotated[
         Matching,
         typer.Option(
-            help="Whether columns of one name mean the same. auto: they do, unless none is in both "
-            "tables, or both count their columns up to different ends; by-name: others are left "
-            "out; none: labels alone relate the tables."
+            help="Whether columns with the same name correspond. auto: they do, unless no name is "
+            "in both tables, or both only number their columns, up to different numbers; "
+            "by-name: other columns are left out; none: only labels relate the tables."
         ),
     ] = Matching.auto,
     scaling: Annotated[
         Scaling,
         typer.Option(
-            help="How columns and rows are scaled, by the source or each by itself: sqrt of "
-            "counts, zscore of columns, l2 for rows of length 1. auto: zscore; from 50 columns on "
-            "sqrt-zscore-l2 for counts, l2 for pixels and the like, else zscore-l2."
+            help="Preprocessing: sqrt of counts, zscore of columns, l2 for rows of unit norm. "
+            "auto: zscore; from 50 columns on sqrt-zscore-l2 for counts, l2 for pixels and the "
+            "like, else zscore-l2."
         ),
     ] = Scaling.auto,
     method: Annotated[
         str,
         typer.Option(
             help="committee, one of its members (linear, linear-own, self-training, "
-            "self-training-own, ils), linear-target, which learns from target labels alone, or a "
+            "self-training-own, ils), linear-target, which learns from target labels only, or a "
             "class of ilspace.baselines, such as CORAL."
         ),
     ] = "committee",
     class_frequencies: Annotated[
         str,
         typer.Option(
-            help="Shares of the classes in the target: NAME=SHARE,NAME=SHARE,...; a CSV file with "
-            "a class and its share in each line; source, as in the source; or auto, estimated.",
+            help="Class frequencies of the target: NAME=SHARE,NAME=SHARE,...; a CSV file with a "
+            "class and its frequency in each line; source, as in the source; or auto, estimated.",
             metavar="NAME=SHARE,...|FILE|source|auto",
         ),
     ] = "auto",
@@ -182,7 +182,7 @@ def adapt(
     dask: Annotated[
         str | None,
         typer.Option(
-            help="Leave a target in Parquet files, too large for memory, to a Dask cluster: local, "
+            help="Process a target in Parquet files, larger than memory, on a Dask cluster: local, "
             "or the address of a scheduler.",
             metavar="local|ADDRESS",
         ),
@@ -205,26 +205,26 @@ def adapt(
         bool, typer.Option("--json", help="Print the summary as JSON on standard output.")
     ] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress bar and no closing words.")
+        bool, typer.Option("--quiet", "-q", help="No progress bar and no summary.")
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Same seed, same results.")] = 0,
 ) -> None:
     """Label the rows of a table, learning from a labelled table of another domain, or several.
 
-    Columns are matched by name, whatever their order; strings become categories, and sentences
-    become numbers that their words decide; missing numbers are filled with the mean of the column
-    in its table; identifiers are found and kept.
-    Pictures become the features of a backbone.
+    Columns are matched by name, in any order. Strings are categories, sentences become TF-IDF
+    features or embeddings, pictures the features of a backbone; missing numbers are imputed with
+    the mean of the column in its table; identifiers are recognised and copied to the output.
     Tables with different columns need some labelled target rows of each class. Writes
     `predictions.csv` (identifiers; the label that the verdict recommends, its probability, whether
     to trust it and why not; the labels with and without adaptation; whether a label was given),
     `model.safetensors` for `ilspace predict`, `report.html` to look at, and `summary.json`.
     """
     with refusals("ilspace adapt", failure="cannot write its results"):
-        from ilspace.dask import cluster
-        from ilspace.tables.class_frequencies import read_class_frequencies
-        from ilspace.tables.job import adapt_files
-        from ilspace.tables.outputs import check_folder, write_outputs
+        with loading():
+            from ilspace.dask import cluster
+            from ilspace.tables.class_frequencies import read_class_frequencies
+            from ilspace.tables.job import adapt_files
+            from ilspace.tables.outputs import check_folder, write_outputs
 
         sources, target = _tables(tables, target)
         check_folder(output, force=force)
@@ -326,12 +326,13 @@ def _say(summary: dict[str, Any], output: Path, *, quiet: bool) -> None:
 
     target, expected = summary["target"], summary["expected_accuracy"]
     n_new = (target["rows"] - target["labelled"]) or target["rows"]
+    right = expected.get(summary["recommended"], expected["adapted"])
     said = [
         summary["verdict"],
         summary["reason"],
         f"Trusted predictions: {summary['trusted']['share']:.0%} of {n_new}"
         f"{doubts_in_words(summary['trusted']['doubts'])}. Expected accuracy: "
-        f"{expected['adapted']:.0%}{'' if expected['reliable'] else ', unreliable here'}.",
+        f"{right:.0%}{'' if expected['reliable'] else ', unreliable here'}.",
         *(f"Note: {note}" for note in summary["notes"]),
         f"Labels: {output / summary['files'][0]}   to look at: {output / REPORT}",
     ]

@@ -89,6 +89,5 @@ def root(
 ) -> None:
     """Domain adaptation with an invariant latent space.
 
-    Learns from a labelled *source* and a *target* with few labels or none, so that a rule with the
-    source's labels works on the target.
+    Learns from a labelled *source* and a *target* with few labels or none, and labels the target.
     """

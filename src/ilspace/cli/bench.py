@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from ilspace.benchmark.experiment_names import experiment_names
+from ilspace.cli import loading
 from ilspace.cli._refusals import refusals
 
 if TYPE_CHECKING:
@@ -131,12 +132,13 @@ def run(
     on where it stopped; a cell that failed is recorded with its error, the run goes on, and the
     next run tries it again. A cell whose result was made with other parameters, defaults included,
     or by another revision of the method, is computed anew. Exit code 1 if a cell failed, 2 if the
-    request makes no sense.
+    options are invalid.
     """
     kept = "all finished cells are stored. Run it again to go on."
     with refusals("ilspace bench run", kept=kept):
-        from ilspace.benchmark.kinds import load_experiment
-        from ilspace.cli._bench_output import run_and_watch
+        with loading():
+            from ilspace.benchmark.kinds import load_experiment
+            from ilspace.cli._bench_output import run_and_watch
 
         plan = load_experiment(name).narrowed(
             trials=trials,
@@ -159,19 +161,20 @@ def table(
     blocks: Blocks = "",
     store: StoreFolder = Path("results"),
 ) -> None:
-    """Print the table of an experiment: our accuracies beside the paper's, or beside other rules.
+    """Print the table of an experiment: our accuracies beside the paper's, or other methods'.
 
     Nothing else is printed there; standard error says how many cells are left out because their
     results were made with other parameters or by another revision of the method. The same table is
     also written as `STORE/NAME.md`, `.csv` and `.tex`.
     """
     with refusals("ilspace bench table"):
-        from ilspace.benchmark.formats import SUFFIXES
-        from ilspace.benchmark.kinds import load_experiment, summarise, write_table
-        from ilspace.benchmark.plans import PlanError
-        from ilspace.benchmark.store import outdated_sentence
-        from ilspace.benchmark.tables import why_empty
-        from ilspace.storage import write_whole
+        with loading():
+            from ilspace.benchmark.formats import SUFFIXES
+            from ilspace.benchmark.kinds import load_experiment, summarise, write_table
+            from ilspace.benchmark.plan_entries import PlanError
+            from ilspace.benchmark.store import outdated_sentence
+            from ilspace.benchmark.tables import why_empty
+            from ilspace.storage import write_whole
 
         plan = load_experiment(name).narrowed(
             trials=trials,
@@ -199,7 +202,8 @@ def figures(store: StoreFolder = Path("results"), output: Pictures = Path("figur
     lack their experiment, or results of the current parameters and revisions of its methods.
     """
     with refusals("ilspace bench figures"):
-        from ilspace.cli._bench_output import draw_and_write
+        with loading():
+            from ilspace.cli._bench_output import draw_and_write
 
         notes, paths = draw_and_write(store, output)
     for note in notes:
@@ -222,9 +226,10 @@ def report(
     its path.
     """
     with refusals("ilspace bench report"):
-        from ilspace.benchmark.plans import load_plan
-        from ilspace.benchmark.report import write_report
-        from ilspace.storage import write_whole
+        with loading():
+            from ilspace.benchmark.plan_files import load_plan
+            from ilspace.benchmark.report import write_report
+            from ilspace.storage import write_whole
 
         cell = None
         if transfer:

@@ -87,15 +87,18 @@ def fetch_(
 ) -> None:
     """Download the files that are missing to the cache, and print their paths.
 
-    Each file is checked against its sha256 and appears in one move, so an interrupted download
-    leaves nothing behind. Files that are here already are not fetched again.
+    Each file is checked against its sha256 and appears in one move, so a download that
+    fails or is interrupted leaves nothing of it behind. Files that are here already are not
+    fetched again.
     """
     with refusals("ilspace data fetch", ValueError):
+        import pooch
         from rich.console import Console
         from rich.progress import Progress
 
         from ilspace.datasets.catalogue import fetch, find_data_set
 
+        pooch.get_logger().setLevel("WARNING")  # the bar says which file it is
         total = len(find_data_set(name).files)
         console = Console(stderr=True)
         console.quiet = not console.is_terminal  # where nothing moves, nothing is left

@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ilspace.cli import loading
 from ilspace.cli._refusals import refusals
 
 EXAMPLES = """**Examples**
@@ -41,7 +42,8 @@ def demo(
     and `summary.md` to a folder, whose path is the last line printed.
     """
     with refusals("ilspace demo"):
-        from ilspace.cli._demo_output import run_and_show
+        with loading():
+            from ilspace.cli._demo_output import run_and_show
 
         run_and_show(n_trials=trials, output=output, seed=seed, quick=quick)
     typer.echo(output)

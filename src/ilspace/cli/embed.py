@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 
+from ilspace.cli import loading
 from ilspace.cli._pictures import BackboneOption, CacheOption, PicturesOption, picture_options
 from ilspace.cli._refusals import refusals
 
@@ -40,7 +41,7 @@ def embed(
     ] = 32,
     force: Annotated[bool, typer.Option("--force", help="Replace the file if it exists.")] = False,
     quiet: Annotated[
-        bool, typer.Option("--quiet", "-q", help="No progress bar and no closing words.")
+        bool, typer.Option("--quiet", "-q", help="No progress bar and no summary.")
     ] = False,
 ) -> None:
     """Describe pictures by features, as a table for `ilspace adapt` or any other tool.
@@ -50,12 +51,13 @@ def embed(
     whole or not at all.
     """
     with refusals("ilspace embed", failure="cannot write its results"):
-        from dataclasses import replace
+        with loading():
+            from dataclasses import replace
 
-        from rich.console import Console
-        from rich.progress import Progress
+            from rich.console import Console
+            from rich.progress import Progress
 
-        from ilspace.tables.pictures import Embedder, find_pictures, write_features
+            from ilspace.tables.pictures import Embedder, find_pictures, write_features
 
         options = replace(picture_options(pictures, backbone, cache), batch_size=batch_size)
         files = find_pictures(source, label=label, column=pictures)

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from ilspace.cli import loading
 from ilspace.cli._pictures import CacheOption
 from ilspace.cli._refusals import refusals
 
@@ -44,12 +45,13 @@ def explain(
     the tables again, which must be as they were.
     """
     with refusals("ilspace explain"):
-        from ilspace.cli.predict import loaded_model
-        from ilspace.labelling.label_file import recorded_again
-        from ilspace.tables.errors import as_table_errors
-        from ilspace.tables.explanation import explain_rows, in_words
-        from ilspace.tables.recorded import with_recorded
-        from ilspace.tables.results import found_again, inputs_of, read_again, row_called
+        with loading():
+            from ilspace.cli.predict import loaded_model
+            from ilspace.labelling.label_file import recorded_again
+            from ilspace.tables.errors import as_table_errors
+            from ilspace.tables.explanation import explain_rows, in_words
+            from ilspace.tables.recorded import with_recorded
+            from ilspace.tables.results import found_again, inputs_of, read_again, row_called
 
         inputs = inputs_of(folder)
         model = loaded_model(folder)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ilspace.cli import Interruption
+from ilspace.cli import Interruption, loading
 from ilspace.cli._refusals import refusals
 
 if TYPE_CHECKING:
@@ -111,8 +111,9 @@ def label(
     answers the model is fitted again, in the background.
     """
     with refusals("ilspace label", failure="cannot read or write a file"):
-        from ilspace.active import STRATEGIES
-        from ilspace.labelling.job import open_job
+        with loading():
+            from ilspace.active import STRATEGIES
+            from ilspace.labelling.job import open_job
 
         _check_request(terminal, batch, imported, exported, output)
         if strategy not in ("auto", *STRATEGIES):

@@ -13,6 +13,7 @@ from typing import IO, TYPE_CHECKING, Annotated
 
 import typer
 
+from ilspace.cli import loading
 from ilspace.cli._log import note, say
 from ilspace.cli._pictures import CacheOption, PicturesOption, picture_options
 from ilspace.cli._refusals import refusals
@@ -85,12 +86,13 @@ def predict(
     adapt`; a file is there whole or not at all.
     """
     with refusals("ilspace predict", failure="cannot write its results"):
-        from rich.console import Console
-        from rich.progress import Progress, TextColumn, TimeElapsedColumn
+        with loading():
+            from rich.console import Console
+            from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
-        from ilspace.tables.columns import listed
-        from ilspace.tables.errors import TableError
-        from ilspace.tables.prediction import doubts_in_words, label_file
+            from ilspace.tables.columns import listed
+            from ilspace.tables.errors import TableError
+            from ilspace.tables.prediction import doubts_in_words, label_file
 
         loaded = loaded_model(model)
         embedder = _embedder(model, table, pictures, backbone, cache)

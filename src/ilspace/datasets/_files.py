@@ -141,7 +141,9 @@ def _whence(relative_path: str) -> str:
     if folder in ORIGINALS:
         return originals_sentence(folder)
     copy = PUBLIC_COPIES.get(folder)
-    return "there is no public copy" if copy is None else f"public copy: {copy}"
+    if copy is None:
+        return "there is no public copy"
+    return f"`ilspace data fetch {folder.replace('_', '-')}` downloads the public copy: {copy}"
 
 
 def originals_sentence(folder: str) -> str:

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -108,7 +108,7 @@ def fetch(
     """Download the missing files of a data set.
 
     They go to the last of :func:`search_roots`, the cache, each moved there once its checksum
-    is verified.
+    is verified. A download that fails leaves neither a file nor a new folder.
 
     Parameters
     ----------
@@ -125,6 +125,7 @@ def fetch(
         The files.
     """
     import pooch
+    from requests import RequestException
 
     wanted = find_data_set(name)
     copy = PUBLIC_COPIES.get(wanted.folder)
@@ -145,14 +146,26 @@ def fetch(
         folder, _, file_name = path.rpartition("/")
         url = f"{address}/{file_name}"
         try:
-            pooch.retrieve(
-                url, f"sha256:{sha256}", file_name, str(cache / folder), downloader=quiet
-            )
+            with _folder(cache / folder) as place:
+                pooch.retrieve(url, f"sha256:{sha256}", file_name, str(place), downloader=quiet)
+        except RequestException as error:  # some of them are ValueErrors, too
+            raise DataMissing(f"{url} cannot be read: {error}") from None
         except ValueError:  # pooch's error for a wrong checksum
             raise DataCorrupt(
-                f"{url} must have sha256 {sha256}, but has another: the copy has changed; nothing "
-                "was kept."
+                f"{url} must have sha256 {sha256}, but has another: the copy has changed; it was "
+                "not kept."
             ) from None
-        except OSError as error:
-            raise DataMissing(f"{url} cannot be read: {error}") from None
     return wanted.located()
+
+
+@contextmanager
+def _folder(path: Path) -> Iterator[Path]:
+    """Make a folder; take it and its new parents away again if they are still empty in the end."""
+    made = [each for each in (path, *path.parents) if not each.exists()]
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+        yield path
+    finally:
+        for each in made:
+            with suppress(OSError):  # there is something in it
+                each.rmdir()

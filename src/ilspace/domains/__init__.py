@@ -2,15 +2,16 @@
 
 from ilspace.domains.checks import check_domains
 from ilspace.domains.class_prior import check_class_prior
-from ilspace.domains.domains import Domain, Domains, take_rows
-from ilspace.domains.mixed import (
+from ilspace.domains.domain import Domain, take_rows
+from ilspace.domains.domains import Domains
+from ilspace.domains.names import (
     check_domain,
     domain_numbers,
     domain_position,
     domain_positions,
     source_mask,
-    split_domains,
 )
+from ilspace.domains.several import split_domains
 
 __all__ = [
     "Domain",

@@ -1,21 +1,18 @@
-"""Validation of rows, labels and weights, before and after fit."""
+"""Validation of what a fit is given: rows, labels, columns and weights of all domains."""
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any
+from collections.abc import Sequence
 
 import numpy as np
-from scipy import sparse
 from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, _get_feature_names
 
-from ilspace._typing import Array
-from ilspace.backend import array_namespace, is_foreign, refuse_dask
-from ilspace.domains.domains import Domain, Domains, take_rows
+from ilspace.backend import is_foreign, refuse_dask
+from ilspace.domains.domain import Domain, take_rows
+from ilspace.domains.domains import Domains
 from ilspace.domains.labels import (
     class_names,
     codes_among,
@@ -23,18 +20,15 @@ from ilspace.domains.labels import (
     encode_target,
     natural_labels,
 )
-from ilspace.domains.mixed import domain_numbers, numbered_sources, split_domains
-from ilspace.domains.several import (
-    Sources,
-    check_names,
-    is_list_of_sources,
-    joined_labels,
-    joined_weights,
-    listed_sources,
+from ilspace.domains.rows import (
+    FLOATS,
+    check_finite,
+    check_foreign,
+    check_magnitude,
+    check_size,
+    quiet_checks,
 )
-
-FLOATS = (np.float64, np.float32)
-"""Floating types that are kept; others are converted to the first."""
+from ilspace.domains.several import check_names, joined_labels, tell_apart
 
 
 def check_domains(
@@ -93,77 +87,49 @@ def check_domains(
     """
     refuse_dask(caller, remedy="check it with ilspace.dask.check_dask_domains", X=X, Xt=Xt)
     require_labels(y, caller)
-    sample_weight = joined_weights(sample_weight, listed=is_list_of_sources(X))
-    sources = Sources([X], [y])
-    if is_list_of_sources(X):
-        sources = _listed(X, y, sample_domain, caller, several=several)
-    elif sample_domain is not None:
-        numbers = domain_numbers(sample_domain, X)
-        X, y, Xt, yt, sample_weight = split_domains(X, y, Xt, yt, sample_domain, sample_weight)
-        sources = Sources([X], [y])
-        numbers = numbers[numbers > 0]
-        if several and len(np.unique(numbers)) > 1:
-            sources, order = numbered_sources(X, y, numbers)
-            if sample_weight is not None and sample_weight.ndim > 0:
-                sample_weight[: len(order)] = sample_weight[order]
+    sources, Xt, yt, sample_weight = tell_apart(
+        X, y, Xt, yt, sample_domain, sample_weight, several=several, caller=caller
+    )
     n_sources = len(sources.rows)
     names = check_names(source_names, n_sources)
     columns = [_get_feature_names(each) for each in sources.rows]
     rows, labels = [], []
-    for position, given in enumerate(zip(sources.rows, sources.labels, strict=True)):
-        name = "X" if n_sources == 1 else f"X[{position}]"
-        checked, own = _check_source(*given, caller, name=name)
-        rows.append(checked)
-        labels.append(own)
+    for X, y, name in zip(sources.rows, sources.labels, sources.called, strict=True):
+        X, y = _check_source(X, y, caller, name=name)
+        rows.append(X)
+        labels.append(y)
     y = joined_labels(labels)
     found, codes = encode_source(y)
     if classes is not None:
         found = class_names(classes)
         codes = codes_among(found, y, "classes must hold all labels of y", "add them there")
-    sizes = [each.shape[0] for each in rows]
-    ends, n_target = np.cumsum(sizes), 0
-    described: dict[str, Any] = {"source_names": names, "source_numbers": sources.numbers}
+    sides = [(each.shape[1], own) for each, own in zip(rows, columns, strict=True)]
+    shared, n_target = [], 0
     if Xt is None and yt is not None:
         raise ValueError("yt labels the rows of Xt, but Xt is None: pass both, or neither.")
     if Xt is None:
-        check_alike([(each.shape[1], own) for each, own in zip(rows, columns, strict=True)])
+        check_alike(sides)
         _check_libraries(rows)
-    if Xt is not None:
+    else:
         _check_libraries([*rows, Xt])
-        target_columns = _get_feature_names(Xt)
-        Xt = _check_target(Xt, caller)
-        n_target = Xt.shape[0]
-        shared = []
-        for each, own in zip(rows, columns, strict=True):
-            target_side = (Xt.shape[1], target_columns)
-            shared.append(compare_columns((each.shape[1], own), target_side))
-        target_codes = encode_target(yt, found, n_target)
-    weights = check_weights(sample_weight, int(ends[-1]), n_target)
-    shares = [None] * (n_sources + 1) if weights is None else np.split(weights, ends)
-    parts = zip(rows, np.split(codes, ends[:-1]), shares[:-1], columns, strict=True)
-    kept = _check_classes(tuple(_kept(*part) for part in parts))
-    if Xt is None:
-        return Domains(kept, None, found, **described)
-    target = _kept(Xt, target_codes, shares[-1], target_columns)
-    for source, alike in zip(kept, shared, strict=True):
-        check_correspondence(source, target, alike)
-    return Domains(kept, target, found, all(shared), **described)
-
-
-def _listed(X, y, sample_domain, caller: str, *, several: bool) -> Sources:
-    """A list of sources, where it is allowed."""
-    if sample_domain is not None:
-        raise ValueError(
-            "Give several sources either as a list or by positive numbers in sample_domain, but "
-            "not both."
-        )
-    if not several:
-        raise ValueError(
-            f"{caller} learns from one source, but X is a list of {len(X)}: pool their rows with "
-            "ilspace.baselines.PooledSources, or let models of single sources vote with "
-            "ilspace.baselines.SourceVote."
-        )
-    return listed_sources(X, y)
+        columns.append(_get_feature_names(Xt))
+        rows.append(_check_target(Xt, caller))
+        n_target, width = rows[-1].shape
+        for side in sides:
+            shared.append(compare_columns(side, (width, columns[-1])))
+        codes = np.concatenate([codes, encode_target(yt, found, n_target)])
+    weights = check_weights(sample_weight, len(y), n_target)
+    ends = np.cumsum([each.shape[0] for each in rows])[:-1]
+    shares = [None] * len(rows) if weights is None else np.split(weights, ends)
+    parts = zip(rows, np.split(codes, ends), shares, columns, strict=True)
+    domains = tuple(_kept(*part) for part in parts)
+    kept, target = domains[:n_sources], None if Xt is None else domains[-1]
+    _check_classes(kept)
+    if target is not None:
+        for source, alike in zip(kept, shared, strict=True):
+            check_correspondence(source, target, alike)
+    named = {"source_names": names, "source_numbers": sources.numbers}
+    return Domains(kept, target, found, all(shared), **named)
 
 
 def _check_libraries(given: list) -> None:
@@ -176,19 +142,17 @@ def _check_libraries(given: list) -> None:
         )
 
 
-def check_alike(sources: Sequence[tuple[int, np.ndarray | None]], *, stacklevel: int = 6) -> None:
+def check_alike(sources: Sequence[tuple[int, np.ndarray | None]]) -> None:
     """Refuse several sources of different columns without a target, to which labels relate them.
 
     Parameters
     ----------
     sources : sequence of (int, ndarray or None)
         Number of columns of each source, and their names where they have names.
-    stacklevel : int, default=6
-        Stack frames up to the user's call, for the warning about names in common.
     """
     first, *others = sources
     for position, other in enumerate(others, start=1):
-        if not compare_columns(first, other, stacklevel=stacklevel):
+        if not compare_columns(first, other):
             raise ValueError(
                 "Without a target all sources must have the same columns, but X[0] and "
                 f"X[{position}] have {first[0]} and {other[0]}, or other names: give them the same "
@@ -214,10 +178,7 @@ def require_labels(y, caller: str) -> None:
 
 
 def compare_columns(
-    source: tuple[int, np.ndarray | None],
-    target: tuple[int, np.ndarray | None],
-    *,
-    stacklevel: int = 6,
+    source: tuple[int, np.ndarray | None], target: tuple[int, np.ndarray | None]
 ) -> bool:
     """Tell whether the columns of two domains mean the same.
 
@@ -225,8 +186,6 @@ def compare_columns(
     ----------
     source, target : tuple of int and ndarray or None
         Number of columns, and their names where they have names.
-    stacklevel : int, default=6
-        Stack frames up to the user's call, for the warning about names in common.
 
     Returns
     -------
@@ -250,7 +209,7 @@ def compare_columns(
                 "different columns, which only labels relate. Rename or drop columns if that is "
                 "not intended.",
                 UserWarning,
-                stacklevel=stacklevel,
+                stacklevel=6,  # the caller of fit, which is wrapped
             )
     return shared
 
@@ -284,31 +243,6 @@ def _different_names(source: np.ndarray | None, target: np.ndarray | None) -> st
         for these, those in ((source, target), (target, source))
     )
     return f"; only in X: {only_source}, only in Xt: {only_target}"
-
-
-@contextmanager
-def quiet_checks(X: Any, name: str) -> Iterator[None]:
-    """Refuse rows with masked entries, and let others be checked without a warning of infinity.
-
-    Parameters
-    ----------
-    X : array-like of shape (n, d)
-        Rows, before they become an array: that would lose the mask.
-    name : str
-        What to call them.
-
-    Yields
-    ------
-    None
-        While scikit-learn checks them; it refuses infinity, but adds it up first.
-    """
-    if np.ma.is_masked(X):
-        raise ValueError(
-            f"{name} must not have masked entries, but has {int(np.ma.count_masked(X))}: fill "
-            "them, for instance with sklearn.impute.SimpleImputer, or drop such rows."
-        )
-    with np.errstate(invalid="ignore", over="ignore"):
-        yield
 
 
 def _check_source(X, y, caller: str, *, name: str = "X"):
@@ -365,17 +299,13 @@ def _kept(X, codes: np.ndarray, weights: np.ndarray | None, names: np.ndarray | 
     return Domain(take_rows(X, rows), codes[rows], weights[rows], names)
 
 
-def _check_classes(sources: tuple[Domain, ...]) -> tuple[Domain, ...]:
+def _check_classes(sources: tuple[Domain, ...]) -> None:
     """Refuse weights that leave one class only."""
     if len(np.unique(np.concatenate([each.labelled_codes for each in sources]))) < 2:
         raise ValueError(
             "At least 2 classes are needed among the source rows of positive weight, but "
             "sample_weight leaves one class: give rows of another class a weight."
         )
-    return sources
-
-
-# -- single checks -------------------------------------------------------------------------------
 
 
 def check_weights(sample_weight, n_source: int, n_target: int) -> np.ndarray | None:
@@ -410,89 +340,3 @@ def check_weights(sample_weight, n_source: int, n_target: int) -> np.ndarray | N
     if len(weights) < n_source + n_target:
         weights = np.concatenate([weights, np.ones(n_target)])
     return weights
-
-
-def check_foreign(X: Array, name: str, at_least: int = 1) -> None:
-    """Check an array on its device: scikit-learn would copy it to the host first.
-
-    Parameters
-    ----------
-    X : array of another library than NumPy, of shape (n, d)
-        The rows.
-    name : str
-        Their name in messages.
-    at_least : int, default=1
-        Minimum number of rows.
-    """
-    xp = array_namespace(X)
-    if X.ndim != 2 or X.shape[1] < 1:
-        raise ValueError(f"{name} must be 2-d with rows and columns, but has shape {X.shape}.")
-    check_size(X, name, at_least)
-    if not xp.isdtype(X.dtype, "real floating"):
-        raise ValueError(f"{name} must be of a real floating type, but is {X.dtype}: convert it.")
-    check_finite(X, name)
-
-
-def check_size(X, name: str, at_least: int) -> None:
-    """Refuse too few rows.
-
-    Parameters
-    ----------
-    X : array or sparse matrix of shape (n, d)
-        The rows.
-    name : str
-        Their name in messages.
-    at_least : int
-        Minimum number of rows.
-    """
-    if X.shape[0] < at_least:
-        raise ValueError(
-            f"{name} must have at least {at_least} rows, but has {X.shape[0]} (shape "
-            f"{tuple(X.shape)}): add rows."
-        )
-
-
-def check_finite(X, name: str) -> None:
-    """Refuse NaN and infinity.
-
-    Parameters
-    ----------
-    X : array or sparse matrix
-        The rows.
-    name : str
-        Their name in messages.
-    """
-    values = X.data if sparse.issparse(X) else X
-    xp = array_namespace(values)
-    if not bool(xp.all(xp.isfinite(values))):
-        raise ValueError(
-            f"{name} must be finite, but contains NaN or infinity: impute or drop such rows."
-        )
-
-
-def check_magnitude(X, name: str, *, fitting: bool = True) -> None:
-    """Refuse rows whose distances to the fourth power would overflow or underflow.
-
-    Parameters
-    ----------
-    X : array or sparse matrix
-        The rows.
-    name : str
-        Their name in messages.
-    fitting : bool, default=True
-        Whether they are fitted; rows passed after fit may be small.
-    """
-    values = X.data if sparse.issparse(X) else X
-    if 0 in values.shape:
-        return
-    xp = array_namespace(values)
-    # NumPy arrays are converted to double precision, those of other libraries keep their dtype
-    limits = xp.finfo(values.dtype if is_foreign(values) else np.float64)
-    largest = max(float(xp.max(values)), -float(xp.min(values)))
-    lowest, highest = float(limits.smallest_normal) ** 0.2, float(limits.max) ** 0.2
-    if largest > highest or (fitting and 0 < largest < lowest):
-        raise ValueError(
-            f"The largest magnitude in {name} must lie between {lowest:.0e} and {highest:.0e}, "
-            f"where squared distances can be computed, but is {largest:.3g}: scale the columns, "
-            "for instance with sklearn.preprocessing.StandardScaler."
-        )

@@ -22,8 +22,8 @@ from ilspace.domains import (
     domain_position,
     domain_positions,
 )
-from ilspace.domains.checks import FLOATS, check_foreign, check_magnitude, quiet_checks
 from ilspace.domains.labels import natural_labels
+from ilspace.domains.rows import FLOATS, check_foreign, check_magnitude, quiet_checks
 
 Position = int | np.ndarray
 """Domain of rows: from 0 for the sources, -1 for the target; one number, or one per row."""

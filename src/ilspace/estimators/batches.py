@@ -2,70 +2,82 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ilspace._typing import Array
-from ilspace.backend import array_namespace, is_foreign, like, on_host, to_numpy
+from ilspace.backend import array_namespace, is_foreign, like, on_host, refuse_dask, to_numpy
 from ilspace.domains import Domain, Domains, check_domains, take_rows
 from ilspace.domains.checks import check_weights, require_labels
 from ilspace.domains.labels import class_names, codes_among, encode_target, natural_labels
+from ilspace.domains.several import is_list_of_sources
+from ilspace.ils import OnlineState
 
 
-def first_batch(model: Any, X, y, Xt, yt, *, classes, sample_weight) -> Domains:
-    """Check the first batch, which decides the columns and the classes.
-
-    Parameters
-    ----------
-    model : ILSTransformer
-        Not changed.
-    X, y, Xt, yt : array-like
-        As `fit` takes them.
-    classes : array-like or None
-        All classes that will ever come; those of `y` by default.
-    sample_weight : array-like or None
-        Weights of the rows.
-
-    Returns
-    -------
-    Domains
-        The batch.
-    """
-    if X is None:
-        raise ValueError(
-            "The first call of partial_fit must bring labelled source rows, but X is None: pass X "
-            "and y, and Xt if there is a target."
-        )
-    return check_domains(
-        X, y, Xt, yt, sample_weight=sample_weight, classes=classes, caller=type(model).__name__
-    )
-
-
-def next_batch(
-    model: Any, X, y, Xt, yt, *, classes, sample_weight, references: tuple[Array, ...]
+def check_batch(
+    model: Any, X, y, Xt, yt, *, before: OnlineState | None, classes, sample_weight
 ) -> Domains:
-    """Check a later batch against what the first one decided.
+    """Check a batch: the first one decides the columns and the classes of all others.
 
     Parameters
     ----------
     model : ILSTransformer
-        Knows columns and classes.
+        Not changed; after the first batch it knows columns and classes.
     X, y, Xt, yt : array-like or None
-        As `fit` takes them; each domain may be missing.
+        As `fit` takes them; in a later batch each domain may be missing.
+    before : OnlineState or None
+        State after the previous batch; None for the first.
     classes : array-like or None
-        Must be the known ones, if given.
+        All classes that will ever come; by default those of the first batch.
     sample_weight : array-like or None
         Weights of the rows.
-    references : tuple of array or sparse matrix
-        Kept rows of each domain, of the library and type that the batch will have.
 
     Returns
     -------
     Domains
         The batch; a domain without rows is None.
     """
+    refuse_dask(
+        "partial_fit",
+        remedy="pass one block after another ({name}.partitions[0].compute() and so on), or "
+        "all of it to fit, which takes Dask collections",
+        X=X,
+        Xt=Xt,
+    )
+    if X is not None and is_list_of_sources(X):
+        raise ValueError(
+            f"partial_fit learns from one source and a target, but X is a list of {len(X)} "
+            "sources: fit them at once, or pool the rows of a batch."
+        )
+    if before is not None:
+        known = tuple(each.reservoir.X for each in before.seen)
+        return _next_batch(model, X, y, Xt, yt, classes, sample_weight, references=known)
+    if X is None:
+        raise ValueError(
+            "The first call of partial_fit must bring labelled source rows, but X is None: pass X "
+            "and y, and Xt if there is a target."
+        )
+    batch = check_domains(
+        X, y, Xt, yt, sample_weight=sample_weight, classes=classes, caller=type(model).__name__
+    )
+    if hasattr(model, "solution_"):
+        warnings.warn(
+            "partial_fit begins anew with this batch: the model was fitted at once or "
+            "loaded from a file, which leaves no rows to go on from. Make a new estimator "
+            "if that is meant.",
+            UserWarning,
+            stacklevel=5,  # the caller of partial_fit, which is wrapped
+        )
+    return batch
+
+
+def _next_batch(
+    model: Any, X, y, Xt, yt, classes, sample_weight, *, references: tuple[Array, ...]
+) -> Domains:
+    """Check a later batch, whose rows become of the library and type of those that were kept."""
     if classes is not None and not np.array_equal(class_names(classes), model.classes_):
         raise ValueError(
             "classes must be those of the first call of partial_fit, "

@@ -10,6 +10,7 @@ import numpy as np
 from ilspace.backend import as_generator
 from ilspace.domains import Domains, check_class_prior
 from ilspace.domains.class_prior import check_several_classes, class_factors
+from ilspace.ils import OnlineState
 from ilspace.rules.class_prior import (
     LEAST_COUNTED,
     MOST_ROWS,
@@ -43,7 +44,7 @@ def assume(asked: Any, domains: Domains, random_state: Any) -> tuple[Domains, As
 
     Parameters
     ----------
-    asked : None, "source", "auto", array-like or mapping
+    asked : {"source", "auto"}, array-like or mapping
         The parameter `class_prior`.
     domains : Domains
         Checked input, in memory or on the workers.
@@ -53,12 +54,10 @@ def assume(asked: Any, domains: Domains, random_state: Any) -> tuple[Domains, As
     Returns
     -------
     domains : Domains
-        To learn from, without the classes of share 0; the same where nothing was asked for.
+        To learn from, without the classes of share 0.
     assumed : Assumed
         The shares.
     """
-    if asked is None:
-        return domains, Assumed(domains.source_shares)
     if isinstance(asked, str) and asked == "source":
         shares = domains.source_shares
         return replace(domains.among(shares), class_prior=shares[shares > 0]), Assumed(shares)
@@ -98,19 +97,19 @@ def _estimated(domains: Domains, rng: np.random.Generator) -> ClassPriorEstimate
     return estimate_class_prior(X, codes, Xt, known, n_classes, rng=rng, weights=weights)
 
 
-def assume_in_pieces(
-    asked: Any, batch: Domains, *, is_first: bool
+def assume_in_batches(
+    model: Any, batch: Domains, before: OnlineState | None
 ) -> tuple[Domains, np.ndarray | None]:
     """Prepare a batch for class shares; its rows are weighed when all that came are known.
 
     Parameters
     ----------
-    asked : None, "source", array-like or mapping
-        The parameter `class_prior`.
+    model : ILSTransformer
+        Its `class_prior` is None, ``"source"``, array-like or a mapping; not changed.
     batch : Domains
         The batch, with all classes.
-    is_first : bool
-        Whether it is the first one, which must have rows of two classes.
+    before : OnlineState or None
+        State after the previous batch; None for the first, which must have rows of two classes.
 
     Returns
     -------
@@ -119,11 +118,21 @@ def assume_in_pieces(
     shares : ndarray of shape (n_classes,) or None
         The given shares; None where they are those of the source.
     """
-    if asked is None or isinstance(asked, str):
-        return batch, None
-    shares = check_class_prior(asked, batch.classes)
-    kept = batch.among(shares)
-    if is_first:
-        check_several_classes(kept.source_shares)
-    sources = tuple(None if each is None or each.n_rows == 0 else each for each in kept.sources)
-    return replace(kept, sources=sources, class_prior=shares[shares > 0]), shares
+    asked, shares = model.class_prior, None
+    if asked is not None and not isinstance(asked, str):
+        shares = check_class_prior(asked, batch.classes)
+        kept = batch.among(shares)
+        if before is None:
+            check_several_classes(kept.source_shares)
+        sources = tuple(None if each is None or each.n_rows == 0 else each for each in kept.sources)
+        batch = replace(kept, sources=sources, class_prior=shares[shares > 0])
+    if before is not None and not (
+        before.seen[0].by_class is None
+        if shares is None
+        else np.array_equal(shares, model.class_prior_)
+    ):
+        raise ValueError(
+            "class_prior must be that of the first call of partial_fit, but is another one: "
+            "begin with a new estimator."
+        )
+    return batch, shares

@@ -21,10 +21,8 @@ from ilspace.estimators.persistence import loadable
 from ilspace.estimators.rules import RULES, LinearRule, NearestRule, OwnRule, RidgeRule, Rule
 from ilspace.estimators.transformer import ILSTransformer
 from ilspace.ils import ILSMap
-from ilspace.ils.rounds import N_ROUNDS, Round, SelfTrained, self_train
-from ilspace.optimizers import Status
-from ilspace.storage import ModelFileError
-from ilspace.storage.schema import SHARE, Choice, Each, OneOf, Record, Value
+from ilspace.ils.rounds import N_ROUNDS, ROUND, Round, SelfTrained, self_train
+from ilspace.storage.schema import Each, OneOf
 
 _RULES = ("auto", *RULES)
 
@@ -60,23 +58,23 @@ def _has_probabilities(model: ILSClassifier) -> bool:
 class ILSClassifier(DomainClassifier, ILSTransformer):
     r"""Classify target rows in the invariant latent space.
 
-    Learns the space as :class:`ILSTransformer` does, in rounds of self-training: the surest
-    predictions of each class join the labels from which the next space is learned, more of them
-    and chosen anew in each round. The rule is a kernel ridge regression that varies little between
-    neighbours and, in the same manner, learns from its own surest predictions; it sees each row in
-    the latent space and, side by side, on the first 100 principal axes of both domains (for domains
-    of different columns, on 20 axes of the target with which the labelled class means agree).
+    Learns the space as :class:`ILSTransformer` does, in rounds of self-training: the most confident
+    predictions of each class (pseudo-labels) are added to the labels from which the next space is
+    learned, more of them and selected anew in each round. The classifier in the latent space, the
+    *rule*, is a kernel ridge regression with graph regularization, itself self-trained; its inputs
+    are the latent features and the first 100 principal components of both domains (for domains
+    with different features, 20 axes of the target with which the labelled class means agree).
 
     Parameters
     ----------
     n_components : int, default=None
-        Dimension of the latent space; by default 30, or 20 for domains of different columns, or 60
-        for several sources without a target, or the rank of the rows if that is smaller. In
-        self-training, and for domains of the same columns, more where the target has more axes that
-        parallel analysis tells from noise: 100 at most.
+        Dimension of the latent space; by default 30, or 20 for domains with different features, or
+        60 for several sources without a target, or the rank of the rows if that is smaller. With
+        self-training and the same features in all domains, the number of significant principal
+        components of the target by parallel analysis, if that is larger: 100 at most.
     n_atoms : int, default=None
-        Number of atoms of a dictionary of the latent space, by which :class:`ILSTransformer`
-        removes noise from latent rows; None for no dictionary.
+        Number of atoms of a dictionary of the latent space, with which :class:`ILSTransformer`
+        denoises latent rows; None for no dictionary.
     classifier : {"auto", "nearest", "linear", "ridge"} or classifier, default="auto"
         The rule. ``"ridge"``: the one described above; ``"nearest"``: the class of the nearest
         labelled row in the latent space, as in the paper; ``"linear"``: logistic regression
@@ -89,20 +87,20 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         :meth:`partial_fit`, which never trains itself. With fewer than 10,000 rows each round sees
         them all, else it trains its rule on a sample of so many.
     class_prior : {"source", "auto"}, array-like of shape (n_classes,) or mapping, default=None
-        Shares of the classes in the target. None: nothing is said of them; the space is learned
-        with those of the source, and the rule ``"ridge"`` gives all classes the same weight.
-        ``"source"``: they are those of the source. ``"auto"``: they are estimated by
+        Class probabilities of the target. None: no assumption; the space is learned with those of
+        the source, and the rule ``"ridge"`` gives all classes the same weight.
+        ``"source"``: those of the source. ``"auto"``: estimated by
         :func:`~ilspace.rules.estimate_class_prior`, or counted where 20 or more target
-        labels look randomly chosen. Or the shares, in the order of `classes_` or by class; sums
-        within 1 % of one are normalised. They weigh the source rows as in :class:`ILSTransformer`;
-        in the rules ``"ridge"`` and ``"linear"`` they are the weights of the classes, of all
-        labelled and selected rows together, and so in a classifier that takes `sample_weight`; in
-        the rule ``"nearest"`` they are factors of the odds, over the shares among labelled rows.
-        A class of share 0 is never predicted.
+        labels look randomly chosen. Or the probabilities, in the order of `classes_` or by class;
+        sums within 1 % of one are normalised. They weight the source rows as in
+        :class:`ILSTransformer`; in the rules ``"ridge"`` and ``"linear"`` they are the weights of
+        the classes, of all labelled and pseudo-labelled rows together, and so in a classifier that
+        takes `sample_weight`; in the rule ``"nearest"`` they are factors of the odds, over the
+        frequencies among labelled rows. A class of probability 0 is never predicted.
     unseen_mean : {"batch"}, default=None
-        What centres rows of a domain that `fit` did not see, of models that were fitted without a
-        target. None: the mean of all source rows. ``"batch"``: their own mean, so that all rows of
-        one call must be of one domain, and are predicted together.
+        How to centre rows of an unseen domain, in models fitted without a target. None: by the mean
+        of all source rows. ``"batch"``: by their own mean, so that all rows of one call must be of
+        one domain, and are predicted together.
     objective : ObjectiveSettings, default=None
         What is minimised; None for the defaults of :class:`~ilspace.ObjectiveSettings`.
     init : {"auto", "target-pca", "joint-pca", "pls", "class-means"} or array(s), default="auto"
@@ -125,15 +123,15 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
     verbose : int, default=0
         1 writes a line to standard error for each round and every ten iterations, 2 for each.
     callback : callable, default=None
-        Called with the number of iterations and the iterate in the fit of each round; a true answer
-        ends the fit and the rounds.
+        Called with the number of iterations and the iterate in the fit of each round; a true return
+        value ends the fit and the rounds.
 
     Attributes
     ----------
     classes_ : ndarray of shape (n_classes,)
         The classes.
     rounds_ : tuple of Round
-        What each round of self-training did: `n_selected` predictions joined the labels, the share
+        What each round of self-training did: `n_selected` pseudo-labels were used, the fraction
         `changed` of the predictions changed, the fit took `n_iter` iterations and ended with
         `status`; it was `kept`, unless it left a class without predictions: then it was undone,
         and the rounds ended.
@@ -142,11 +140,11 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
 
     Notes
     -----
-    Known labels stay as they are; a labelled target row weighs as much as three source rows in the
-    rule, a selected one half as much as one. `sample_weight` multiplies these weights; the graph
-    of neighbours and the bandwidth do not depend on it. Classes weigh the same, unless
-    `class_prior` says otherwise. A first round that
-    is undone is followed by a fit with the given labels alone, to which `solution_` then belongs.
+    Given labels are never changed; in the rule a labelled target row has three times the weight of
+    a source row, a pseudo-labelled one half of it. `sample_weight` multiplies these weights; the
+    neighbour graph and the bandwidth do not depend on it. Classes have the same weight, unless
+    `class_prior` says otherwise. A first round that is undone is followed by a fit with the given
+    labels alone, to which `solution_` then belongs.
 
     A model with the rule ``"ridge"`` holds up to 2,500 rows of both domains in its two spaces, by
     default of 200 columns at most, and so does the file that :meth:`save` writes: 4.2 MB for ten
@@ -176,18 +174,7 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
     _schema = {
         **ILSTransformer._schema,
         "_rule": OneOf(RULES),
-        "rounds_": Each(
-            Record(
-                Round,
-                {
-                    "n_selected": Value(int),
-                    "changed": Value(float, check=SHARE),
-                    "n_iter": Value(int),
-                    "status": Choice(Status),
-                    "kept": Value(bool),
-                },
-            )
-        ),
+        "rounds_": Each(ROUND),
     }
 
     _as_in_paper: ClassVar[dict[str, Any]] = {"classifier": "nearest", "self_training": 0}
@@ -257,7 +244,7 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         if name is None:
             return OwnRule(ils, domains, self.classifier)
         if name == "ridge" and trained is not None:
-            return RidgeRule.of(trained)
+            return RidgeRule(*trained.rule)
         if name == "ridge":
             return RidgeRule.fitted(ils, domains, as_generator(self.random_state))
         return (LinearRule if name == "linear" else NearestRule).fitted(ils, domains)
@@ -270,8 +257,8 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
             return self.classifier
         return "ridge" if is_self_trained else "nearest"
 
-    def _check_supported_in_pieces(self) -> None:
-        super()._check_supported_in_pieces()
+    def _check_supported_in_batches(self) -> None:
+        super()._check_supported_in_batches()
         if self._named_rule() == "ridge":
             raise ValueError(
                 'partial_fit keeps labelled rows alone, but classifier="ridge" needs all rows at '
@@ -433,19 +420,8 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
 
     def _restored(self) -> None:
         super()._restored()
-        rule = self._rule
-        if isinstance(rule, NearestRule):
-            if rule.n_classes != len(self._possible):
-                raise ModelFileError("its labelled rows are of another number of classes")
-            counted = [counts[self._possible] for counts in self._class_counts]
-            for (_, codes), counts in zip(rule.labelled, counted, strict=True):
-                in_range = ((codes >= 0) & (codes < len(counts))).all()
-                if not in_range or (np.bincount(codes, minlength=len(counts)) != counts).any():
-                    raise ModelFileError("its labelled rows are not of the classes that it counts")
-        if isinstance(rule, RidgeRule):
-            width = rule.plain.maps[0].shape[1] + self.n_components_
-            if rule.expansion.landmarks.shape[1] != width:
-                raise ModelFileError(f"its landmarks should have {width} columns")
+        counts = [each[self._possible] for each in self._class_counts]
+        self._rule.refuse_unless_of(self.map_, counts)
 
 
 def _distances_of(model: ILSClassifier, X, position: Position) -> Array:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -17,10 +18,11 @@ from ilspace.estimators.base import Position
 from ilspace.ils import ILSMap
 from ilspace.ils.map import as_dtype
 from ilspace.ils.plain import PLAIN_MAP, PlainMap
-from ilspace.ils.rounds import SelfTrained, both_spaces, train_rule
+from ilspace.ils.ridge_rule import both_spaces, train_rule
 from ilspace.rules.neighbors import class_distances, mean_distances, vote
 from ilspace.rules.ridge import EXPANSION, KernelExpansion
 from ilspace.rules.self_training import class_weights
+from ilspace.storage import ModelFileError
 from ilspace.storage.schema import POSITIVE, SHARE, ArrayOf, Check, Each, Optional, Record, Value
 
 _HAVE_DISTANCES = Check(
@@ -32,8 +34,16 @@ _NEVER = -1e9
 """A logit that no row outweighs."""
 
 
-class Rule(Protocol):
-    """Classifies rows of any domain, given the latent space."""
+class Rule:
+    """Base of rules, which classify rows of any domain, given the latent space.
+
+    Attributes
+    ----------
+    inverse_temperature : float
+        Factor of the scores whose softmax are probabilities.
+    """
+
+    inverse_temperature: float
 
     def scores(self, ils: ILSMap, X: Any, position: Position) -> Array:
         """Scores of the classes, of shape (n, n_classes); the largest is the predicted one.
@@ -52,10 +62,10 @@ class Rule(Protocol):
         array of shape (n, n_classes)
             The scores.
         """
-        ...
+        raise NotImplementedError
 
     def probabilities(self, scores: Array) -> Array:
-        """Probabilities of the classes.
+        """Probabilities of the classes: the softmax of the scaled scores.
 
         Parameters
         ----------
@@ -67,7 +77,26 @@ class Rule(Protocol):
         array of shape (n, n_classes)
             Rows sum to 1.
         """
-        ...
+        xp = array_namespace(scores)
+        centred = scores - xp.max(scores, axis=1, keepdims=True)
+        odds = xp.exp(self.inverse_temperature * centred)
+        return odds / xp.sum(odds, axis=1, keepdims=True)
+
+    def refuse_unless_of(self, ils: ILSMap, class_counts: Sequence[np.ndarray]) -> None:
+        """Refuse a rule, read from a file, that is not one of the model there.
+
+        Parameters
+        ----------
+        ils : ILSMap
+            The latent space.
+        class_counts : sequence of ndarray of int, shape (n_classes,)
+            Labelled rows per class of each domain.
+
+        Raises
+        ------
+        ModelFileError
+            Where they do not agree.
+        """
 
 
 class LatentRows(NamedTuple):
@@ -86,7 +115,7 @@ class LatentRows(NamedTuple):
 
 
 @dataclass(frozen=True)
-class NearestRule:
+class NearestRule(Rule):
     """The class of the nearest labelled row in the latent space.
 
     Attributes
@@ -133,6 +162,11 @@ class NearestRule:
         "source_shares": Optional(ArrayOf(("sources",), check=POSITIVE)),
     }
 
+    @property
+    def inverse_temperature(self) -> float:
+        """The sharpness: probabilities are the odds of the loss, normalised."""
+        return self.sharpness
+
     @classmethod
     def fitted(cls, ils: ILSMap, domains: Domains) -> NearestRule:
         """Keep the labelled rows.
@@ -159,16 +193,12 @@ class NearestRule:
         return cls(labelled, source_vote, ils.sharpness, n_classes, log_odds, shares)
 
     def scores(self, ils: ILSMap, X: Any, position: Position) -> Array:
-        """Logarithms of the odds of the classes, over the sharpness; see :class:`Rule`.
+        """Logarithms of the odds of the classes, over the sharpness.
 
         Parameters
         ----------
-        ils : ILSMap
-            The latent space.
-        X : array or sparse matrix of shape (n, d)
-            Checked rows.
-        position : int or ndarray
-            Their domain.
+        ils, X, position : object
+            As for :meth:`Rule.scores`.
 
         Returns
         -------
@@ -237,24 +267,24 @@ class NearestRule:
             from_source = mean_distances(from_sources, self.source_shares)
         return as_dtype(vote(from_source, from_target, self.source_vote), from_source.dtype)
 
-    def probabilities(self, scores: Array) -> Array:
-        """Odds of the loss, normalised; see :class:`Rule`.
+    def refuse_unless_of(self, ils: ILSMap, class_counts: Sequence[np.ndarray]) -> None:
+        """Refuse labelled rows of other classes than the model counts.
 
         Parameters
         ----------
-        scores : array of shape (n, n_classes)
-            The scores.
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-            Rows sum to 1.
+        ils, class_counts : object
+            As for :meth:`Rule.refuse_unless_of`.
         """
-        return _softmax(scores, self.sharpness)
+        for (_, codes), counts in zip(self.labelled, class_counts, strict=True):
+            if self.n_classes != len(counts):
+                raise ModelFileError("its labelled rows are of another number of classes")
+            in_range = ((codes >= 0) & (codes < len(counts))).all()
+            if not in_range or (np.bincount(codes, minlength=len(counts)) != counts).any():
+                raise ModelFileError("its labelled rows are not of the classes that it counts")
 
 
 @dataclass(frozen=True)
-class LinearRule:
+class LinearRule(Rule):
     """Logistic regression in the latent space.
 
     Attributes
@@ -267,6 +297,8 @@ class LinearRule:
 
     weights: Array
     intercept: Array
+
+    inverse_temperature = 1.0
 
     schema: ClassVar = {
         "weights": ArrayOf(("p", "possible"), check=_HAVE_DISTANCES),
@@ -303,16 +335,12 @@ class LinearRule:
         return cls(like(coef.T.copy(), ils.metric), like(intercept, ils.metric))
 
     def scores(self, ils: ILSMap, X: Any, position: Position) -> Array:
-        """Logits; see :class:`Rule`.
+        """Logits.
 
         Parameters
         ----------
-        ils : ILSMap
-            The latent space.
-        X : array or sparse matrix of shape (n, d)
-            Checked rows.
-        position : int or ndarray
-            Their domain.
+        ils, X, position : object
+            As for :meth:`Rule.scores`.
 
         Returns
         -------
@@ -324,24 +352,9 @@ class LinearRule:
             self.intercept, latent.dtype
         )
 
-    def probabilities(self, scores: Array) -> Array:
-        """Softmax; see :class:`Rule`.
-
-        Parameters
-        ----------
-        scores : array of shape (n, n_classes)
-            The scores.
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-            Rows sum to 1.
-        """
-        return _softmax(scores, 1.0)
-
 
 @dataclass(frozen=True)
-class RidgeRule:
+class RidgeRule(Rule):
     """Kernel ridge regression of rows in the plain and the latent space side by side.
 
     Attributes
@@ -382,35 +395,15 @@ class RidgeRule:
         RidgeRule
             The rule.
         """
-        return cls.of(train_rule(ils, domains, rng))
-
-    @classmethod
-    def of(cls, trained: SelfTrained) -> RidgeRule:
-        """The rule that self-training found.
-
-        Parameters
-        ----------
-        trained : SelfTrained
-            What it found.
-
-        Returns
-        -------
-        RidgeRule
-            The rule.
-        """
-        return cls(trained.plain, trained.expansion, trained.inverse_temperature)
+        return cls(*train_rule(ils, domains, rng))
 
     def scores(self, ils: ILSMap, X: Any, position: Position) -> Array:
-        """Values of the expansion; see :class:`Rule`.
+        """Values of the expansion.
 
         Parameters
         ----------
-        ils : ILSMap
-            The latent space.
-        X : array or sparse matrix of shape (n, d)
-            Checked rows.
-        position : int or ndarray
-            Their domain.
+        ils, X, position : object
+            As for :meth:`Rule.scores`.
 
         Returns
         -------
@@ -421,23 +414,20 @@ class RidgeRule:
         found = self.expansion.scores(as_dtype(rows, self.expansion.landmarks.dtype))
         return as_dtype(found, rows.dtype)
 
-    def probabilities(self, scores: Array) -> Array:
-        """Softmax of the scaled scores; see :class:`Rule`.
+    def refuse_unless_of(self, ils: ILSMap, class_counts: Sequence[np.ndarray]) -> None:
+        """Refuse landmarks of other columns than the two spaces have.
 
         Parameters
         ----------
-        scores : array of shape (n, n_classes)
-            The scores.
-
-        Returns
-        -------
-        array of shape (n, n_classes)
-            Rows sum to 1.
+        ils, class_counts : object
+            As for :meth:`Rule.refuse_unless_of`.
         """
-        return _softmax(scores, self.inverse_temperature)
+        width = self.plain.maps[0].shape[1] + ils.n_components
+        if self.expansion.landmarks.shape[1] != width:
+            raise ModelFileError(f"its landmarks should have {width} columns")
 
 
-class OwnRule:
+class OwnRule(Rule):
     """A scikit-learn classifier in the latent space, which is not saved.
 
     Parameters
@@ -459,16 +449,12 @@ class OwnRule:
         self.n_classes = len(domains.classes)
 
     def scores(self, ils: ILSMap, X: Any, position: Position) -> Array:
-        """Probabilities where the classifier has them, else 1 for its class; see :class:`Rule`.
+        """Probabilities where the classifier has them, else 1 for its class.
 
         Parameters
         ----------
-        ils : ILSMap
-            The latent space.
-        X : array or sparse matrix of shape (n, d)
-            Checked rows.
-        position : int or ndarray
-            Their domain.
+        ils, X, position : object
+            As for :meth:`Rule.scores`.
 
         Returns
         -------
@@ -501,12 +487,6 @@ class OwnRule:
 
 RULES = {"nearest": NearestRule, "linear": LinearRule, "ridge": RidgeRule}
 """Rules that can be saved, by name."""
-
-
-def _softmax(scores: Array, inverse_temperature: float) -> Array:
-    xp = array_namespace(scores)
-    odds = xp.exp(inverse_temperature * (scores - xp.max(scores, axis=1, keepdims=True)))
-    return odds / xp.sum(odds, axis=1, keepdims=True)
 
 
 def _log_odds(class_prior: np.ndarray, codes: np.ndarray) -> np.ndarray:

@@ -16,22 +16,21 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ilspace._typing import Array
-from ilspace.backend import array_namespace, as_generator, holds_dask, refuse_dask, to_numpy
+from ilspace.backend import array_namespace, as_generator, holds_dask, to_numpy
 from ilspace.dask import refuse_in_one_place
 from ilspace.domains import Domains
 from ilspace.domains.several import is_list_of_sources
 from ilspace.estimators.base import DomainAdapter, Position, latent_distance, latent_of
-from ilspace.estimators.batches import first_batch, next_batch
-from ilspace.estimators.class_prior import Assumed, assume, assume_in_pieces
+from ilspace.estimators.batches import check_batch
+from ilspace.estimators.class_prior import Assumed, assume, assume_in_batches
+from ilspace.estimators.fitted_state import FITTED, restore
 from ilspace.estimators.persistence import loadable, save_estimator, training_record
 from ilspace.estimators.source_weights import weigh_sources
 from ilspace.estimators.unseen import batch_centred, blocks_centred
 from ilspace.ils import INITS, ILSMap, ObjectiveSettings, OnlineState, fit_ils, update_ils
-from ilspace.ils.map import MAP, to_latent
+from ilspace.ils.map import to_latent
 from ilspace.optimizers import SOLVERS, STOCHASTIC_SOLVERS, Solution, Status
-from ilspace.rules.class_prior import ESTIMATE, ClassPriorEstimate
-from ilspace.storage import ModelFileError
-from ilspace.storage.schema import NOT_EMPTY, POSITIVE, ArrayOf, Check, Each, Optional, Value
+from ilspace.rules.class_prior import ClassPriorEstimate
 
 _REMEDIES = {
     Status.EXHAUSTED: "raise max_iter, or raise tol if the accuracy suffices",
@@ -41,18 +40,6 @@ _REMEDIES = {
     ),
     Status.DIVERGED: "scale the columns alike, raise shrinkage, or lower margin_scale",
 }
-
-
-def _are_classes(labels: np.ndarray) -> bool:
-    """Tell whether labels are two or more, sorted and distinct."""
-    try:
-        return len(labels) > 1 and np.array_equal(np.unique(labels), labels)
-    except TypeError:  # objects that have no order
-        return False
-
-
-_ARE_STRINGS = Check("hold strings", lambda names: all(isinstance(each, str) for each in names))
-_SHARES = Check("lie between 0 and 1", lambda shares: np.all((shares >= 0) & (shares <= 1)))
 
 
 @loadable
@@ -65,10 +52,10 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
 
     .. math::
 
-       \min_{W_s, W_t, M}\ \sum_k w_k\,\ell_\beta\bigl(y_k(d_k - 1)\bigr)
+       \min_{W_s, W_t, M}\ &\sum_k w_k\,\ell_\beta\bigl(y_k(d_k - 1)\bigr)
          + \tfrac{\mu}{p}\,\delta(M, I)
-         + \tfrac\lambda p\,\delta(W_s^\top\Sigma_sW_s, W_t^\top\Sigma_tW_t)
-         + \tfrac{a_s}{p}\|W_s - W_{s,0}\|^2 + \tfrac{a_t}{p}\|W_t - W_{t,0}\|^2
+         + \tfrac\lambda p\,\delta(W_s^\top\Sigma_sW_s, W_t^\top\Sigma_tW_t) \\
+         &+ \tfrac{a_s}{p}\|W_s - W_{s,0}\|^2 + \tfrac{a_t}{p}\|W_t - W_{t,0}\|^2
 
     over the product of two Stiefel manifolds and the cone of positive definite matrices. The
     last two terms are not in the paper, whose objective loses target accuracy when it is minimised
@@ -226,34 +213,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
 
     _takes_several_sources = True
 
-    _schema = {
-        "classes_": ArrayOf(
-            ("c",),
-            kinds="biufUO",
-            check=Check("be two or more labels, sorted and distinct", _are_classes),
-        ),
-        "map_": MAP,
-        "feature_names_in_": Optional(ArrayOf(("d0",), kinds="O", check=_ARE_STRINGS)),
-        "target_feature_names_in_": Optional(ArrayOf(("t",), kinds="O", check=_ARE_STRINGS)),
-        "_shares_features": Value(bool),
-        "_has_target": Optional(Value(bool), came_later=True),
-        "source_names_": Each(Value(str), "sources", check=NOT_EMPTY),
-        "source_weights_": ArrayOf(("sources",), check=POSITIVE),
-        "_source_numbers": Each(Value(float, check=POSITIVE), "sources"),
-        "_source_columns": Each(
-            Optional(ArrayOf(("d#",), kinds="O", check=_ARE_STRINGS)), "sources"
-        ),
-        "_n_rows": Each(Value(int), "n"),
-        "_class_counts": Each(
-            ArrayOf(
-                ("c",), kinds="i", check=Check("not be negative", lambda each: (each >= 0).all())
-            ),
-            "n",
-        ),
-        "class_prior_": ArrayOf(("c",), check=_SHARES),
-        "class_prior_estimate_": Optional(ESTIMATE),
-        "_possible": ArrayOf(("possible",), kinds="i"),
-    }
+    _schema = FITTED
 
     _as_in_paper: ClassVar[dict[str, Any]] = {}
     """Further parameters of :meth:`as_in_paper`."""
@@ -397,9 +357,13 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
             self._check_supported_on_workers()  # before a pass over the rows
         given = {"sample_domain": sample_domain, "sample_weight": sample_weight}
         domains = self._check_domains(X, y, Xt, yt, **given, source_names=source_names)
-        weighed, assumed = assume(self.class_prior, domains, self.random_state)
-        told = {"verbose": self.verbose, "name": type(self).__name__}
-        weighed = weigh_sources(self.objective, weighed, self.random_state, **told).with_unseen()
+        weighed, assumed = domains, Assumed(domains.source_shares)
+        if self.class_prior is not None:
+            weighed, assumed = assume(self.class_prior, domains, self.random_state)
+        if len(domains.sources) > 1 or self.objective is not None:  # which may ask for weights
+            told = {"verbose": self.verbose, "name": type(self).__name__}
+            weighed = weigh_sources(self.objective, weighed, self.random_state, **told)
+        weighed = weighed.with_unseen()
         learned = self._learn(weighed)
         self._remember_columns(domains)
         self._store(learned, weighed, assumed)
@@ -452,55 +416,22 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         self
             Fitted.
         """
-        refuse_dask(
-            "partial_fit",
-            remedy="pass one block after another ({name}.partitions[0].compute() and so on), or "
-            "all of it to fit, which takes Dask collections",
-            X=X,
-            Xt=Xt,
-        )
-        self._check_supported_in_pieces()
-        if X is not None and is_list_of_sources(X):
-            raise ValueError(
-                f"partial_fit learns from one source and a target, but X is a list of {len(X)} "
-                "sources: fit them at once, or pool the rows of a batch."
-            )
+        self._check_supported_in_batches()
         before = self.__dict__.copy()
         try:
-            self._update((X, y, Xt, yt), classes, sample_weight)
+            self._update(X, y, Xt, yt, classes=classes, sample_weight=sample_weight)
         except BaseException:  # Ctrl-C too: all of a batch is learned, or nothing
             self.__dict__ = before
             raise
         return self
 
-    def _update(self, given: tuple[Any, ...], classes, sample_weight) -> None:
-        before, rng = getattr(self, "_online", None), None
+    def _update(self, X, y, Xt, yt, **given) -> None:
+        before = getattr(self, "_online", None)
+        batch, rng = check_batch(self, X, y, Xt, yt, before=before, **given), None
         if before is None:
-            batch = first_batch(self, *given, classes=classes, sample_weight=sample_weight)
-            if hasattr(self, "solution_"):
-                warnings.warn(
-                    "partial_fit begins anew with this batch: the model was fitted at once or "
-                    "loaded from a file, which leaves no rows to go on from. Make a new estimator "
-                    "if that is meant.",
-                    UserWarning,
-                    stacklevel=4,  # the caller of partial_fit, which is wrapped
-                )
             rng = as_generator(self.random_state)
             self._remember_columns(batch)
-        else:
-            known = tuple(each.reservoir.X for each in before.seen)
-            more = {"classes": classes, "sample_weight": sample_weight}
-            batch = next_batch(self, *given, **more, references=known)
-        batch, shares = assume_in_pieces(self.class_prior, batch, is_first=before is None)
-        if before is not None and not (
-            before.seen[0].by_class is None
-            if shares is None
-            else np.array_equal(shares, self.class_prior_)
-        ):
-            raise ValueError(
-                "class_prior must be that of the first call of partial_fit, but is another one: "
-                "begin with a new estimator."
-            )
+        batch, shares = assume_in_batches(self, batch, before)
         ils, kept, online = update_ils(batch, before, rng=rng, **self._method())
         so_far = kept.source_shares
         if isinstance(self.class_prior, str):
@@ -515,7 +446,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         chosen = {name: getattr(self, name) for name in (*names, "tol", "verbose", "callback")}
         return chosen | {"name": type(self).__name__}
 
-    def _check_supported_in_pieces(self) -> None:
+    def _check_supported_in_batches(self) -> None:
         """Refuse settings that need all rows at once."""
         if isinstance(self.class_prior, str) and self.class_prior == "auto":
             raise ValueError(
@@ -727,39 +658,7 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
         return parameters
 
     def _restored(self) -> None:
-        """Complete the attributes that a file gave, and refuse those that do not agree."""
-        settings = self.objective or ObjectiveSettings()
-        settings.checked(stochastic=self.solver in STOCHASTIC_SOLVERS)
-        self._set_map(self.map_)
-        self.solution_ = self.map_.solution
-        self._source_widths = tuple(map(len, self.map_.means[: len(self.source_names_)]))
-        if len(self.map_.means) not in {len(self.source_names_), len(self.source_names_) + 1}:
-            raise ModelFileError("it names more or fewer sources than it maps")
-        if self._has_target is None:  # of a file that was written before there were unseen domains
-            self._has_target = len(self.map_.means) > len(self.source_names_)
-        if sorted(set(self._source_numbers)) != list(self._source_numbers):
-            raise ModelFileError("the numbers of its sources should ascend")
-        self.n_features_in_ = len(self.source_mean_)
-        self.n_target_features_in_ = len(self.target_mean_)
-        names = self.target_feature_names_in_
-        if names is not None and len(names) != self.n_target_features_in_:
-            raise ModelFileError(
-                f"it names {len(names)} columns of the target and maps {self.n_target_features_in_}"
-            )
-        if self._shares_features and {*self._source_widths} != {self.n_target_features_in_}:
-            raise ModelFileError(
-                "its domains should share their columns and have "
-                f"{self.n_features_in_} and {self.n_target_features_in_}"
-            )
-        n_classes = len(self.classes_)
-        if not np.array_equal(np.intersect1d(self._possible, np.arange(n_classes)), self._possible):
-            raise ModelFileError("its possible classes are none of its classes, or not in order")
-        for n_rows, counts in zip(self._n_rows, self._class_counts, strict=True):
-            if sum(counts.tolist()) > n_rows:
-                raise ModelFileError(f"it counts more rows in its classes than its {n_rows} rows")
-        for name in ("feature_names_in_", "target_feature_names_in_"):
-            if getattr(self, name) is None:
-                delattr(self, name)
+        restore(self)
 
 
 def _codes_of(model: ILSTransformer, X, position: Position) -> Array:

@@ -186,15 +186,17 @@ def make_problem(
     )
     scale = _data_scale(statistics, settings.margin_scale)
     scales = tuple(gain * scale for gain in gains)
+    covariances = [space.shrunk_covariance(settings.shrinkage) for space in spaces]
+    _check_scaled(covariances, scales, domains.names)
     rows = rows.scaled(scales)
     hinge = SmoothHinge(_sharpness(settings.sharpness, scale**2 * statistics.similar_std))
     n_sources, has_target = len(domains.sources), domains.target is not None
     anchors = settings.anchors(n_sources, has_target=has_target)
     shares = (*domains.shares_of_discrepancies.tolist(), *(1.0,) * has_target)
     data = tuple(
-        DomainData(factor**2 * space.shrunk_covariance(settings.shrinkage), start, anchor, share)
-        for factor, space, start, anchor, share in zip(
-            scales, spaces, starts, anchors, shares, strict=True
+        DomainData(factor**2 * covariance, start, anchor, share)
+        for factor, covariance, start, anchor, share in zip(
+            scales, covariances, starts, anchors, shares, strict=True
         )
     )
     term, terms = _pair_loss(rows, hinge, settings.pairs, p, batch_size, rng)
@@ -315,6 +317,23 @@ def _data_scale(statistics: PairStatistics, margin_scale: float) -> float:
     if not (np.isfinite(mean) and mean > 0):  # no similar pairs, or equal rows only
         mean = np.trace(statistics.dissimilar_covariance)
     return float(np.sqrt(margin_scale / mean)) if mean > 0 else 1.0
+
+
+def _check_scaled(
+    covariances: Sequence[Array], scales: Sequence[float], names: Sequence[str]
+) -> None:
+    """Refuse labelled rows so close together that a domain at their scale overflows."""
+    for name, covariance, scale in zip(names, covariances, scales, strict=True):
+        xp = array_namespace(covariance)
+        most = float(xp.finfo(covariance.dtype).max) ** 0.4  # its square is multiplied with
+        spread = float(xp.max(xp.abs(covariance))) ** 0.5
+        if not scale * spread <= most:
+            raise ValueError(
+                f"A domain must spread at most {most:.0e} times as far as its labelled rows do in "
+                f"the latent space, but the {name} has a standard deviation of {spread:.3g} where "
+                f"they are {1 / scale:.3g} apart: remove values that are far too large, or scale "
+                "the columns, for instance with sklearn.preprocessing.StandardScaler."
+            )
 
 
 def _sharpness(asked_for: float | str, spread: float) -> float:

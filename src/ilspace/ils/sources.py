@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from contextlib import nullcontext
 from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.metrics import cohen_kappa_score
 
 from ilspace._typing import Array
-from ilspace.backend import as_generator, one_thread
+from ilspace.backend import as_generator
 from ilspace.domains import Domain, Domains, take_rows
 from ilspace.ils.plain import plain_map
-from ilspace.ils.rounds import FEW_ROWS, LANDMARKS, TRAINING_ROWS, TrainingRows
+from ilspace.ils.ridge_rule import LANDMARKS, TRAINING_ROWS, TrainingRows
 from ilspace.rules.ridge import laplacian_ridge
 from ilspace.rules.self_training import ranks, selective_ridge
 
@@ -77,7 +76,7 @@ def source_evidence(domains: Domains, random_state: Any = None) -> SourceEvidenc
     rng = as_generator(random_state)
     domains = _in_memory(domains, rng)
     rows = TrainingRows(domains, rng)
-    with one_thread() if len(rows.codes) <= FEW_ROWS else nullcontext():
+    with rows.threads():
         return _evidence(domains, rows, rng)
 
 

@@ -364,9 +364,9 @@ class ILSObjective:
 
     .. math::
 
-       \mathcal L = \sum_k w_k\,\ell_\beta(y_k(d_k - 1) - \epsilon_k)
-         + \tfrac{\mu}{p}\,\delta(M, I) + \tfrac{c}{N_p}\|\epsilon\|_2
-         + \tfrac\lambda p\sum_s\pi_s\,
+       \mathcal L &= \sum_k w_k\,\ell_\beta(y_k(d_k - 1) - \epsilon_k)
+         + \tfrac{\mu}{p}\,\delta(M, I) + \tfrac{c}{N_p}\|\epsilon\|_2 \\
+         &\quad + \tfrac\lambda p\sum_s\pi_s\,
            \delta(W_s^\top\Sigma_sW_s, W_t^\top\Sigma_tW_t)
          + \eta\sum_s\pi_s\,\mathcal C(W_s, W_t)
          + \sum_{i}\tfrac{a_i}{p}\|W_i - W_{i,0}\|_F^2

@@ -14,7 +14,6 @@ import pandas as pd
 
 from ilspace.ils.rounds import PAIR_ROWS
 from ilspace.tables.classifier import JUDGED_ROWS, TableClassifier
-from ilspace.tables.committee import UNADAPTED
 from ilspace.tables.diagnosis import Diagnosis, diagnose
 from ilspace.tables.errors import TableError, as_table_errors
 from ilspace.tables.inputs import PicturePair, read_inputs, refuse_two_standard_inputs
@@ -31,7 +30,6 @@ from ilspace.tables.recorded import (
 )
 from ilspace.tables.sentences import TFIDF
 from ilspace.tables.training import COMMITTEE, Step
-from ilspace.tables.verdict import Word
 
 _SHOWN_ROWS = 5
 """Labelled rows that a notebook shows."""
@@ -103,14 +101,18 @@ class Adaptation:
     pictures: PicturePair | None = None
     sample_domain: np.ndarray | None = None
 
+    def __repr__(self) -> str:
+        """The verdict and how much is trusted; the tables would fill pages."""
+        return f"<Adaptation: {self.diagnosis.verdict.sentence} {self._trusted()}>"
+
     def _repr_html_(self) -> str:
         """What a notebook shows: the verdict, how much is trusted, and some labels."""
-        predicted = self.predicted
         shown = self.labelled.head(_SHOWN_ROWS).to_html(border=0, float_format="%.2f")
-        return (
-            f"{self.diagnosis.verdict._repr_html_()}<p>Trusted predictions: "
-            f"{predicted['trusted'].mean():.0%} of {len(predicted)}.</p>{shown}"
-        )
+        return f"{self.diagnosis.verdict._repr_html_()}<p>{self._trusted()}</p>{shown}"
+
+    def _trusted(self) -> str:
+        predicted = self.predicted
+        return f"Trusted predictions: {predicted['trusted'].mean():.0%} of {len(predicted)}."
 
     @property
     def n_target_rows(self) -> int:
@@ -245,8 +247,7 @@ def adapt_files(
         tell.on_stage("judging")
         with as_table_errors():
             diagnosis = diagnose(model, _judged(tables, seed))
-        if diagnosis.verdict.word in (Word.UNADAPTED, Word.NO_DIFFERENCE):
-            model.recommended_ = UNADAPTED
+        model.recommended_ = diagnosis.verdict.recommended
         tell.on_stage("labelling")
         labelled = model.label_rows(target_table)
         if yt is not None:

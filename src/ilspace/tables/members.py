@@ -21,7 +21,7 @@ from ilspace.estimators import ILSClassifier
 from ilspace.estimators.persistence import Fitted, loadable
 from ilspace.ils.map import to_latent
 from ilspace.ils.plain import PLAIN_MAP
-from ilspace.ils.rounds import train_plain_rule
+from ilspace.ils.ridge_rule import train_plain_rule
 from ilspace.rules.class_prior import LABEL_WEIGHT
 from ilspace.rules.ridge import EXPANSION, unit_rows
 from ilspace.rules.self_training import class_weights

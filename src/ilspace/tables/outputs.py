@@ -58,6 +58,7 @@ def summary_of(adaptation: Adaptation) -> dict[str, Any]:
         "verdict": verdict.sentence,
         "verdict_word": verdict.word.value,
         "reason": verdict.reason,
+        "recommended": verdict.recommended,
         "judged": {
             "by": verdict.judged_by,
             "labels": verdict.n_labels,

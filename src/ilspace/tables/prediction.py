@@ -11,7 +11,7 @@ from typing import IO, NamedTuple
 import numpy as np
 import pandas as pd
 
-from ilspace.backend import one_thread
+from ilspace.backend import one_thread, threads_allowed
 from ilspace.tables.binary_files import write_out
 from ilspace.tables.classifier import TableClassifier
 from ilspace.tables.errors import as_table_errors
@@ -29,7 +29,11 @@ _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """How a formula begins, as spreadsheets see it."""
 
 _FEW_ROWS = 6_000
-"""Up to so many rows one thread is faster than two."""
+"""Up to so many rows one thread is faster than several."""
+
+_FEW_THREADS = 2
+"""Up to so many threads one is used for any number of rows: two gain little, and where other work
+shares the processor they wait for each other longer than they work."""
 
 
 class Counts(NamedTuple):
@@ -222,9 +226,10 @@ def threads_for_rows(n_rows: int) -> AbstractContextManager[None]:
     Returns
     -------
     context manager
-        One thread for few rows; else no limit.
+        One thread for few rows, and where there would be two; else no limit.
     """
-    return one_thread() if n_rows <= _FEW_ROWS else nullcontext()
+    is_small = n_rows <= _FEW_ROWS or threads_allowed() <= _FEW_THREADS
+    return one_thread() if is_small else nullcontext()
 
 
 def label_file(

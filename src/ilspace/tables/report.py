@@ -21,6 +21,7 @@ from ilspace.pages import (
     render_page,
     scatter_chart,
 )
+from ilspace.tables.committee import UNADAPTED
 from ilspace.tables.job import Adaptation
 from ilspace.tables.kinds import Text
 from ilspace.tables.prediction import predictions_table
@@ -107,9 +108,12 @@ def _which_labels(summary: dict[str, Any]) -> str:
     how = "As measured on the labelled rows, and by the agreement of those who were asked"
     if not judged["accuracy"]:
         how = "Without looking at any target label, by the agreement of those who were asked"
+    given = ""
+    if summary["recommended"] == UNADAPTED and UNADAPTED in expected:
+        given = f" Of the unadapted ones, which are given, {expected[UNADAPTED]:.0%} are."
     parts = [
         f"<p>{how}, {expected['adapted']:.0%} of the adapted labels are expected to be right, "
-        f"between {expected['low']:.0%} and {expected['high']:.0%} as a rule.{reliable}</p>"
+        f"between {expected['low']:.0%} and {expected['high']:.0%} as a rule.{given}{reliable}</p>"
     ]
     if judged["accuracy"]:
         rows = [[name, f"{score:.1%}"] for name, score in judged["accuracy"].items()]

@@ -75,6 +75,9 @@ class Verdict:
     n_more : int or None
         Target rows to label until a direction can be named, by the power of the test; None where
         one is.
+    is_informed : bool, default=True
+        Whether the adapted labels rest on more than unlabelled rows and their own agreement: on
+        target labels, on class shares that were given, or on the wish for one method.
     """
 
     word: Word
@@ -86,6 +89,12 @@ class Verdict:
     expected: dict[str, float]
     probability: float | None
     n_more: int | None
+    is_informed: bool = True
+
+    @property
+    def recommended(self) -> str:
+        """Which labels to give until more is known, ``"adapted"`` or ``"unadapted"``."""
+        return recommended_labels(self.word, is_informed=self.is_informed)
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -97,6 +106,31 @@ class Verdict:
         table = f"<table><tr><th>classifier</th><th>{head}</th></tr>{rows}</table>" if rows else ""
         sentence, reason = escape(self.sentence), escape(self.reason)
         return f"<p><strong>{sentence}</strong></p><p>{reason}</p>{table}"
+
+
+def recommended_labels(word: str, *, is_informed: bool) -> str:
+    """Which labels to give, until more is known.
+
+    Where a committee cannot tell whether adaptation helps, and has learned from unlabelled target
+    rows alone, nobody is to be worse off for it: the unadapted ones. On random three quarters of
+    the rows of the table pairs, the adapted labels were then right 1 point less often, with rare
+    classes 2; on those of the sentences 1 point more often.
+
+    Parameters
+    ----------
+    word : str
+        The verdict, as a :class:`Word`.
+    is_informed : bool
+        Whether the adapted labels know what the unadapted ones do not, such as target labels.
+
+    Returns
+    -------
+    {"adapted", "unadapted"}
+        The column of the predictions that the labels are taken from.
+    """
+    if word == Word.CANNOT_TELL:
+        return ADAPTED if is_informed else UNADAPTED
+    return ADAPTED if word == Word.ADAPTED else UNADAPTED
 
 
 def judge(
@@ -142,10 +176,16 @@ def judge(
             FEWEST_LABELS - len(labelled),
         )
     found = _without_labels(expected, differ, shift_p_value, len(labelled), len(tables.target))
-    if len(model.members_) == 1 and found.word == Word.ADAPTED:  # nobody agrees with it
-        more = max(FEWEST_LABELS - len(labelled), 1)
-        return replace(found, word=Word.CANNOT_TELL, sentence=_cannot_tell(more), n_more=more)
-    return found
+    if len(model.members_) == 1:  # nobody agrees with it
+        if found.word == Word.ADAPTED:
+            more = max(FEWEST_LABELS - len(labelled), 1)
+            return replace(found, word=Word.CANNOT_TELL, sentence=_cannot_tell(more), n_more=more)
+        return found
+    has_shares = not (model.class_prior is None or isinstance(model.class_prior, str))
+    if found.word != Word.CANNOT_TELL or len(labelled) or has_shares:
+        return found
+    reason = f"{found.reason} Until one does, the unadapted labels are given."
+    return replace(found, reason=reason, is_informed=False)
 
 
 def labelled_rows(tables: LabelledTables) -> np.ndarray:

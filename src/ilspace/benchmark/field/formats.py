@@ -15,6 +15,7 @@ from ilspace.benchmark.field.table import (
     FieldTable,
     group_mean,
     is_worse,
+    recommended_accuracy,
     self_report,
 )
 from ilspace.benchmark.formats import csv_lines, number
@@ -131,19 +132,25 @@ def _differences(
     first = next(iter(table.plan.groups))
     compared = {first: groups[first], "all": groups["all"]}
     missing = np.full(len(table.plan.pairs), np.nan)
-    lines = []
+    shown = []
     for row in block.rows:
-        ours = row.accuracy - (missing if to_reference is None else to_reference)
-        best = row.accuracy - (missing if to_best is None else to_best)
+        shown.append((_name(row), row.accuracy))
+        recommended = recommended_accuracy(row, block.setting)
+        if recommended is not None:
+            shown.append((f"{_name(row)}: as recommended", recommended))
+    lines = []
+    for name, accuracy in shown:
+        ours = accuracy - (missing if to_reference is None else to_reference)
+        best = accuracy - (missing if to_best is None else to_best)
         worse = 100.0 * is_worse(ours)
         known = np.where(block.counts & ~np.isnan(ours), ours, np.inf)
         worst = int(known.argmin())
         where = "–"
-        if np.isfinite(known[worst]) and row.method.name != table.plan.reference:
+        if np.isfinite(known[worst]) and name != table.plan.reference:
             where = f"{table.plan.pairs[worst]} {number(known[worst], sign=True)}"
         lines.append(
             (
-                _name(row),
+                name,
                 *(number(group_mean(ours, each), sign=True) for each in groups.values()),
                 *(number(group_mean(best, each), sign=True) for each in compared.values()),
                 where,
@@ -190,6 +197,15 @@ def notes(table: FieldTable) -> list[str]:
         text += f" Best unadapted: for each pair the best of {', '.join(plain)}, with hindsight."
     if table.plan.reference:
         text += f" Worse: more than a point below {table.plan.reference}."
+    if any(
+        recommended_accuracy(row, block.setting) is not None
+        for block in table.blocks
+        for row in block.rows
+    ):
+        text += (
+            " As recommended: the labels that the verdict recommends, adapted or not, which "
+            "`ilspace adapt` gives."
+        )
     paragraphs = [text]
     if table.skipped:
         by_pair: dict[str, list[str]] = {}

@@ -15,11 +15,13 @@ from ilspace.benchmark.plan_entries import (
     SOME_NAMES,
     STRING,
     TRIALS,
+    PlanError,
     check_entries,
     chosen,
     first_trials,
 )
-from ilspace.benchmark.plans import Method, PlanError, cell_key
+from ilspace.benchmark.plans import Method
+from ilspace.benchmark.tasks import cell_key
 
 MIN_TEST_ROWS = 50
 """Cells with fewer test rows are skipped."""

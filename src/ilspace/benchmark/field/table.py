@@ -12,6 +12,7 @@ from scipy.stats import binomtest
 
 from ilspace.benchmark.field.plan import FieldMethod, FieldPlan, Setting
 from ilspace.benchmark.store import find_results
+from ilspace.tables.verdict import recommended_labels
 
 MEASURES = ("accuracy", "balanced", "log_loss", "confidence", "n_test", "seconds")
 """Numbers of a record that are averaged over trials."""
@@ -226,6 +227,34 @@ def group_mean(values: np.ndarray, chosen: np.ndarray) -> float:
         NaN if one of them, or every one, has no result: means of other pairs do not compare.
     """
     return float(np.mean(values[chosen])) if chosen.any() else np.nan
+
+
+def recommended_accuracy(row: FieldRow, setting: Setting) -> np.ndarray | None:
+    """Accuracy of the labels that the verdicts recommend.
+
+    Parameters
+    ----------
+    row : FieldRow
+        Results of a method.
+    setting : Setting
+        Whether target rows have labels.
+
+    Returns
+    -------
+    ndarray of shape (n_pairs,) or None
+        In %, mean over the trials; NaN where there is no result, None if there are no verdicts.
+    """
+    is_informed = setting.n_labels > 0 or row.method.given_shares
+
+    def given(said: Mapping[str, Any]) -> float:
+        which = recommended_labels(said["verdict"], is_informed=is_informed)
+        return said["accuracy" if which == "adapted" else "unadapted"]
+
+    has_verdict = any("verdict" in said for each in row.extras for said in each)
+    if not has_verdict:
+        return None
+    means = [np.mean([given(s) for s in each]) if each else np.nan for each in row.extras]
+    return np.array(means).round(2)  # as accuracies are in the store
 
 
 _DIRECTIONS = ("adapted", "unadapted")

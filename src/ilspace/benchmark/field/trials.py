@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ilspace.benchmark.field.plan import Setting
-from ilspace.benchmark.plans import PlanError
+from ilspace.benchmark.plan_entries import PlanError
 from ilspace.datasets import load_digit_pair, load_office_caltech, load_table_domains
 from ilspace.datasets.table_domains import TABLES
 

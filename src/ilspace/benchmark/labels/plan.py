@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any
 
-from ilspace.benchmark.plan_entries import chosen, first_trials
-from ilspace.benchmark.plans import Method, PlanError, cell_key
+from ilspace.benchmark.plan_entries import PlanError, chosen, first_trials
+from ilspace.benchmark.plans import Method
+from ilspace.benchmark.tasks import cell_key
 
 
 @dataclass(frozen=True)
