@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 
 from ilspace.datasets import load_digit_pair
-from ilspace.ils import rounds
+from ilspace.ils import ridge_rule, rounds
 from ilspace.tables import TableClassifier, training
 
 ALL = 10**9
@@ -93,7 +93,7 @@ def main() -> None:
             with (
                 mock.patch.object(rounds, "PAIR_ROWS", ALL),
                 mock.patch.object(training, "PAIR_ROWS", ALL),
-                mock.patch.object(rounds, "TRAINING_ROWS", ALL),
+                mock.patch.object(ridge_rule, "TRAINING_ROWS", ALL),
             ):
                 full, long = accuracy(tables, seed)
             told = {"table": name, "seed": seed, "rows": [len(each[1]) for each in tables]}

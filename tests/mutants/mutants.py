@@ -413,8 +413,16 @@ MUTANTS = (
         "fewer-rows-of-a-class-are-enough",
         "trust thresholds",
         "tables/trust.py",
-        "FEWEST_ROWS = 10",
-        "FEWEST_ROWS = 5",
+        "ENOUGH_ROWS = 10",
+        "ENOUGH_ROWS = 5",
+        ("tests/tables/test_trust.py::test_each_reason_to_trust_nothing",),
+    ),
+    Mutant(
+        "any-class-may-be-rare",
+        "trust thresholds",
+        "tables/trust.py",
+        "LEAST_FREQUENCY = 0.25",
+        "LEAST_FREQUENCY = 0.05",
         ("tests/tables/test_trust.py::test_each_reason_to_trust_nothing",),
     ),
     Mutant(

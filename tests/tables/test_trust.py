@@ -10,12 +10,12 @@ WELL = Agreement(0.9, 0.8, (0.5, 0.9), 0.72, 0.1, 1.0)
 DISTANCES = np.arange(101.0)
 
 
-def trust_of(agreement=WELL, *, n_members=2, fewest_rows=10, overlap=0.5, probability=0.9):
+def trust_of(agreement=WELL, *, n_members=2, counts=(40, 40), overlap=0.5, probability=0.9):
     return learn_trust(
         agreement,
         DISTANCES,
         n_members=n_members,
-        fewest_rows=fewest_rows,
+        counts=np.array(counts),
         overlap=overlap,
         probability=probability,
     )
@@ -30,7 +30,9 @@ def test_bounds():
     ("changes", "said"),
     [
         ({"n_members": 1}, "one method alone has nobody who agrees or disagrees with it"),
-        ({"fewest_rows": 9}, "a class has fewer than 10 source rows"),
+        ({"counts": (9, 64)}, "a class is rare in the source, with 9 rows"),
+        ({"counts": (4, 13, 37)}, "a class is rare in the source, with 4 rows"),
+        ({"counts": (3, 3)}, "a class is rare in the source, with 3 rows"),
         ({"overlap": 0.49}, "the tables hardly overlap, even with other class frequencies"),
     ],
 )
@@ -41,8 +43,13 @@ def test_each_reason_to_trust_nothing(changes, said):
     assert in_words(doubts).tolist() == ["withheld"] * 3
 
 
+@pytest.mark.parametrize("counts", [(10, 10_000), (9, 63), (4, 13, 31), (4, 4)])
+def test_few_rows_or_a_rare_class_alone_are_no_reason(counts):
+    assert trust_of(counts=counts).withheld == ()
+
+
 def test_all_reasons_at_once():
-    assert len(trust_of(n_members=1, fewest_rows=1, overlap=0.0).withheld) == 3
+    assert len(trust_of(n_members=1, counts=(1, 99), overlap=0.0).withheld) == 3
 
 
 def test_each_doubt_of_a_row():

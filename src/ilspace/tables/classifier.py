@@ -166,7 +166,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     ['s', 's', 'l', 'l']
     """
 
-    _revision: ClassVar[int] = 4
+    _revision: ClassVar[int] = 5
     _came_later: ClassVar[frozenset[str]] = frozenset({"text_features"})
 
     _parameter_constraints = {
@@ -379,7 +379,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
             self.agreement_,
             self.target_encoder_.distances(self.target_encoder_.read(Xt)),
             n_members=len(self.members_),
-            fewest_rows=int(np.bincount(codes)[self.class_prior_ > 0].min()),
+            counts=np.bincount(codes)[self.class_prior_ > 0],
             overlap=overlap,
             probability=self.trust,
         )

@@ -14,8 +14,21 @@ from ilspace.tables.agreement import Agreement
 FARTHEST = 0.99
 """Share of the target rows that lie within the largest distance trusted."""
 
-FEWEST_ROWS = 10
-"""Source rows that every class must have for any prediction to be trusted."""
+ENOUGH_ROWS = 10
+"""Source rows from which on a class is known well enough, however rare it is."""
+
+LEAST_ROWS = 4
+"""Source rows that every class must have: with fewer nothing was measured."""
+
+LEAST_FREQUENCY = 0.25
+"""How frequent a class of fewer source rows must be, relative to equally frequent classes.
+
+Rows of a class that is rare in the source and frequent in the target are given to others with
+confidence: one hospital has 115 sick and 8 healthy patients, the next as many of both. That a class
+has few rows because the source has is no such reason. On random three quarters of the rows of the
+field pairs, trusting predictions from such a source made 2 to 4 points more of the rows trusted,
+and 0.1 to 0.7 points more of these right (five draws, two of them with rare classes); with a bound
+of 0.33 or 0.5 no more are trusted, and no more of them right."""
 
 LEAST_OVERLAP = 0.5
 """Overlap of the tables from which on they are not too different for a check."""
@@ -95,7 +108,7 @@ def learn_trust(
     distances: np.ndarray,
     *,
     n_members: int,
-    fewest_rows: int,
+    counts: np.ndarray,
     overlap: float,
     probability: float,
 ) -> Trust:
@@ -109,8 +122,8 @@ def learn_trust(
         Of the target rows from their mean.
     n_members : int
         How many were asked.
-    fewest_rows : int
-        Source rows of the smallest class.
+    counts : ndarray of int, shape (n_classes,)
+        Source rows of each class.
     overlap : float
         How far the tables overlap, from 0 to 1.
     probability : float
@@ -124,8 +137,8 @@ def learn_trust(
     reasons = []
     if n_members < 2:
         reasons.append("one method alone has nobody who agrees or disagrees with it")
-    if fewest_rows < FEWEST_ROWS:
-        reasons.append(f"a class has fewer than {FEWEST_ROWS} source rows")
+    if counts.min() < min(ENOUGH_ROWS, max(LEAST_ROWS, LEAST_FREQUENCY * counts.mean())):
+        reasons.append(f"a class is rare in the source, with {counts.min()} rows")
     if overlap < LEAST_OVERLAP:
         reasons.append("the tables hardly overlap, even with other class frequencies")
     farthest = float(np.quantile(distances, FARTHEST))
