@@ -108,10 +108,11 @@ def test_loops_have_one_thread_too():
 
 
 @pytest.mark.parametrize(
-    ("few_rows", "few_threads", "expected"), [(60, 1, 1), (59, 1, 2), (59, 2, 1)]
+    ("few_rows", "few_threads", "asked", "expected"),
+    [(60, 1, "", 1), (59, 1, "", 2), (59, 2, "", 1), (59, 2, "2", 2), (60, 2, "2", 1)],
 )
 def test_a_job_goes_by_the_rows_of_its_tables_and_by_what_threads_gain(
-    tmp_path, monkeypatch, few_rows, few_threads, expected
+    tmp_path, monkeypatch, few_rows, few_threads, asked, expected
 ):
     pd = pytest.importorskip("pandas")
     from ilspace.tables import prediction
@@ -119,6 +120,10 @@ def test_a_job_goes_by_the_rows_of_its_tables_and_by_what_threads_gain(
 
     monkeypatch.setattr(prediction, "_FEW_ROWS", few_rows)
     monkeypatch.setattr(prediction, "_FEW_THREADS", few_threads)
+    for name in prediction._THREADS:
+        monkeypatch.delenv(name, raising=False)
+    if asked:
+        monkeypatch.setenv("OMP_NUM_THREADS", asked)
     rng = np.random.default_rng(0)
     paths = [tmp_path / "source.csv", tmp_path / "target.csv"]
     for path in paths:

@@ -40,7 +40,8 @@ selector = QuerySelector(ILSClassifier(), random_state=0).fit(*given, skip=held_
 rows = selector.query(5)
 selector.teach(rows, truth[rows])
 print("asked about", rows, "which are", truth[rows])
-print(selector.estimate_accuracy())
+found = selector.estimate_accuracy()
+print(f"accuracy {found.value:.0%}, between {found.low:.0%} and {found.high:.0%}")
 print(f"five more labels may add {selector.expected_gain(5):.1%}")
 
 # %%

@@ -514,8 +514,13 @@ def test_labels_that_know_more_are_recommended():
     row = replace(table.blocks[0].rows[-1], extras=([said],))
     given = replace(row, method=replace(row.method, given_shares=True))
     assert recommended_accuracy(row, parse_setting("none")) == [60.0]
-    assert recommended_accuracy(row, parse_setting("30-random")) == [70.0]
     assert recommended_accuracy(given, parse_setting("none")) == [70.0]
+    labelled = parse_setting("30-random")
+    assert recommended_accuracy(row, labelled) is None  # its labels say what is given
+    for which, accuracy in (("adapted", 70.0), ("unadapted", 60.0)):
+        told = replace(row, extras=([said | {"recommended": which}],))
+        assert recommended_accuracy(told, labelled) == [accuracy]
+        assert recommended_accuracy(told, parse_setting("none")) == [accuracy]
     assert recommended_accuracy(table.blocks[0].rows[0], parse_setting("none")) is None
 
 

@@ -421,8 +421,8 @@ MUTANTS = (
         "any-class-may-be-rare",
         "trust thresholds",
         "tables/trust.py",
+        "LEAST_FREQUENCY = 0.5",
         "LEAST_FREQUENCY = 0.25",
-        "LEAST_FREQUENCY = 0.05",
         ("tests/tables/test_trust.py::test_each_reason_to_trust_nothing",),
     ),
     Mutant(
@@ -472,7 +472,7 @@ MUTANTS = (
         "adapted-where-it-cannot-tell",
         "committee and verdict",
         "tables/verdict.py",
-        "return ADAPTED if is_informed else UNADAPTED",
+        "return ADAPTED if is_asked_for else UNADAPTED",
         "return ADAPTED",
         ("tests/tables/test_verdict.py::test_nobody_is_worse_off_where_it_cannot_tell",),
     ),

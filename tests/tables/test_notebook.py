@@ -27,7 +27,7 @@ def test_a_job_shows_its_verdict_and_some_labels(tmp_path):
 
 def test_a_verdict_escapes_what_the_data_hold():
     verdict = Verdict(
-        Word.ADAPTED, HOSTILE, HOSTILE, "target labels", 12, {HOSTILE: 0.5}, {}, 0.9, None
+        Word.ADAPTED, HOSTILE, HOSTILE, "target labels", 12, {HOSTILE: 0.5}, {}, {}, 0.9, None
     )
     shown = verdict._repr_html_()
     assert "<script>" not in shown
@@ -36,7 +36,7 @@ def test_a_verdict_escapes_what_the_data_hold():
 
 
 def test_a_verdict_without_labels_has_no_table():
-    verdict = Verdict(Word.ADAPTED, "Use these.", "So.", "agreement", 0, {}, {}, None, None)
+    verdict = Verdict(Word.ADAPTED, "Use these.", "So.", "agreement", 0, {}, {}, {}, None, None)
     assert "<table>" not in verdict._repr_html_()
 
 

@@ -269,7 +269,7 @@ def test_missing_values_are_missing_however_a_file_is_read(many, tmp_path):
 
 def test_few_rows_of_a_class_are_trusted_with_nothing():
     model = TableClassifier().fit(X[:11], Y[:11], XT)  # of the last class, three
-    assert model.trust_.withheld[0] == "a class is rare in the source, with 3 rows"
+    assert model.trust_.withheld[0] == "a class has fewer than 4 source rows"
     labelled = model.label_rows(XT)
     assert labelled["doubts"].str.contains("withheld").all()
     assert not labelled["trusted"].any()

@@ -1,5 +1,6 @@
 """Which labels to use: four words, and the numbers behind them."""
 
+from dataclasses import replace
 from itertools import product
 
 import numpy as np
@@ -100,26 +101,75 @@ def test_cannot_tell_where_the_labels_hardly_differ():
 
 def test_nobody_is_worse_off_where_it_cannot_tell():
     simple = small_tables(seed=3, n=45, nt=36)
-    given = "Until one does, the unadapted labels are given."
-    found = verdict_of(labelled(0, simple))
-    assert (found.word, found.recommended) == (Word.CANNOT_TELL, UNADAPTED)
-    assert found.reason.endswith(given)
-    # adapted labels that know more than the unadapted ones, or were asked for
+    # two labels cannot be held out in turn
+    for found in (verdict_of(labelled(0, simple)), verdict_of(labelled(2, simple))):
+        assert (found.word, found.recommended) == (Word.CANNOT_TELL, UNADAPTED)
+        assert found.reason.endswith("Until more is known, the unadapted labels are given.")
+    # adapted labels that were asked for
     shares = {each: float(np.mean(simple.truth == each)) for each in np.unique(simple.truth)}
     for found in (
-        verdict_of(labelled(1, simple)),
         verdict_of(labelled(0, simple), class_prior=shares),
         verdict_of(labelled(0, simple), "ils"),
     ):
         assert (found.word, found.recommended) == (Word.CANNOT_TELL, ADAPTED)
-        assert given not in found.reason
+        assert found.reason.endswith("Until more is known, the adapted labels are given.")
+    assert "by its own probabilities" in found.reason
 
 
-@pytest.mark.parametrize("is_informed", [False, True])
-def test_a_direction_is_followed(is_informed):
-    words = {Word.ADAPTED: ADAPTED, Word.UNADAPTED: UNADAPTED, Word.NO_DIFFERENCE: UNADAPTED}
-    for word, labels in words.items():
-        assert verdict.recommended_labels(word, is_informed=is_informed) == labels
+def test_few_labels_decide_which_ones_are_given(monkeypatch):
+    tables = labelled(9, small_tables(seed=3, n=45, nt=36))
+    model = TableClassifier().fit(*tables)
+    known = model.held_out_
+    assert known is not None
+    wrong = (known.codes + 1) % 3
+    for adapted, plain, given in ((known.codes, wrong, ADAPTED), (wrong, known.codes, UNADAPTED)):
+        said = np.broadcast_to(np.eye(3)[adapted], known.said.shape)
+        model.held_out_ = replace(known, said=said, rivals=known.rivals | {UNADAPTED: plain})
+        found = judge(model, tables)
+        assert (found.word, found.probability) == (Word.CANNOT_TELL, None)
+        assert found.recommended == given
+
+
+@pytest.mark.parametrize("is_asked_for", [False, True])
+@pytest.mark.parametrize("probability", [None, 0.2, 0.8])
+def test_a_direction_is_followed(probability, is_asked_for):
+    for word, labels in {Word.ADAPTED: ADAPTED, Word.UNADAPTED: UNADAPTED}.items():
+        assert labels == verdict.recommended_labels(
+            word, probability=probability, is_asked_for=is_asked_for
+        )
+
+
+@pytest.mark.parametrize("word", [Word.CANNOT_TELL, Word.NO_DIFFERENCE])
+def test_without_a_direction_labels_speak_first_and_wishes_next(word):
+    def given(**known):
+        return verdict.recommended_labels(word, **known)
+
+    assert given() == UNADAPTED
+    assert given(is_asked_for=True) == ADAPTED
+    for is_asked_for in (False, True):
+        assert given(probability=0.49, is_asked_for=is_asked_for) == UNADAPTED
+        assert given(probability=0.5, is_asked_for=is_asked_for) == ADAPTED
+
+
+def test_what_is_expected_of_the_unadapted_labels_heeds_those_that_are_known():
+    tables = labelled(36)
+    model = TableClassifier(Constant()).fit(*tables)
+    found = diagnose(model, tables).verdict
+    assert (found.word, found.recommended) == (Word.UNADAPTED, UNADAPTED)
+    assert abs(found.expected[UNADAPTED] - found.scores[UNADAPTED]) < 0.06
+    low, high = found.intervals[UNADAPTED]
+    assert low < found.scores[UNADAPTED] < high
+    assert high - low < 0.2  # without labels 0.28
+
+
+def test_all_rows_labelled_leave_none_to_label():
+    held_out = HeldOut(np.zeros(12, int), np.arange(12) % 3, np.ones((1, 12, 2)), {}, np.ones(12))
+    same = replace(held_out, weights=np.full(12, 1 / 12), rivals={UNADAPTED: np.zeros(12, int)})
+    numbers = {ADAPTED: 1.0, UNADAPTED: 1.0}, {}
+    found = verdict._by_labels(same, ["ils"], numbers, 12)
+    assert (found.word, found.n_more) == (Word.CANNOT_TELL, 0)
+    assert found.sentence == "Cannot tell: all rows have labels, and these do not settle it."
+    assert verdict._by_labels(same, ["ils"], numbers, 13).sentence.endswith("about 1 more row.")
 
 
 def test_no_difference():
@@ -144,7 +194,7 @@ def test_without_shared_columns_labels_decide():
 
 def test_a_small_table_is_not_asked_for_no_labels():
     tables = LabelledTables(X, Y, XT[:5], TABLES.truth[:5].astype(object))
-    found = verdict._without_labels({ADAPTED: 0.8, UNADAPTED: 0.8}, 0.0, None, 5, 5)
+    found = verdict._without_labels(({ADAPTED: 0.8, UNADAPTED: 0.8}, {}), 0.0, None, 5, 5)
     assert found.n_more == 5
     assert verdict_of(tables).word in Word
 
@@ -153,7 +203,7 @@ def test_never_unadapted_without_labels():
     values = np.linspace(0, 1, 6)
     for adapted, unadapted, differ, p in product(values, values, values, [None, 0.0, 1.0]):
         expected = {ADAPTED: adapted, UNADAPTED: unadapted}
-        found = verdict._without_labels(expected, differ, p, 0, 100)
+        found = verdict._without_labels((expected, {}), differ, p, 0, 100)
         assert found.word != Word.UNADAPTED
         assert (found.n_more is not None) == (found.word == Word.CANNOT_TELL)
         assert found.n_more is None or FEWEST_LABELS <= found.n_more <= 100
@@ -180,7 +230,9 @@ def by_labels(right, n_rows):
     said = np.stack([np.eye(2)[each] for each in (adapted, *(codes.pop(name) for name in members))])
     held = HeldOut(np.zeros(n, int), folds, said, codes, weights)
     # the first member stands for the average
-    return verdict._by_labels(replace_prediction(held, adapted), ["first", *members], {}, n_rows)
+    return verdict._by_labels(
+        replace_prediction(held, adapted), ["first", *members], ({}, {}), n_rows
+    )
 
 
 def replace_prediction(held, adapted):
@@ -336,7 +388,7 @@ def test_no_direction_against_the_scores():
     plain = np.where(np.arange(40) >= 28, 0, codes)
     weights = np.repeat([0.9 / 20, 0.1 / 20], 20)
     held = HeldOut(codes, np.arange(40) % 3, np.eye(2)[adapted][None], {UNADAPTED: plain}, weights)
-    found = verdict._by_labels(replace_prediction(held, adapted), ["ils"], {}, 99)
+    found = verdict._by_labels(replace_prediction(held, adapted), ["ils"], ({}, {}), 99)
     assert found.probability is not None
     assert found.probability >= CERTAINTY
     assert found.scores[ADAPTED] < found.scores[UNADAPTED]

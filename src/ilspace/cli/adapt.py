@@ -119,7 +119,7 @@ def adapt(
     ] = None,
     ids: Annotated[
         list[str] | None,
-        typer.Option("--id", help="Identifier, copied to the predictions. Repeatable."),
+        typer.Option("--id", help="Column of identifiers, copied to the predictions. Repeatable."),
     ] = None,
     ignored: Annotated[
         list[str] | None, typer.Option("--ignore", help="Column to leave out. Repeatable.")
@@ -144,7 +144,7 @@ def adapt(
         Matching,
         typer.Option(
             help="Whether columns with the same name correspond. auto: they do, unless no name is "
-            "in both tables, or both only number their columns, up to different numbers; "
+            "in both tables, or all names are numbers and the tables have different widths; "
             "by-name: other columns are left out; none: only labels relate the tables."
         ),
     ] = Matching.auto,
@@ -326,7 +326,7 @@ def _say(summary: dict[str, Any], output: Path, *, quiet: bool) -> None:
 
     target, expected = summary["target"], summary["expected_accuracy"]
     n_new = (target["rows"] - target["labelled"]) or target["rows"]
-    right = expected.get(summary["recommended"], expected["adapted"])
+    right = expected[summary["recommended"]]
     said = [
         summary["verdict"],
         summary["reason"],

@@ -150,12 +150,13 @@ def check_alike(sources: Sequence[tuple[int, np.ndarray | None]]) -> None:
     sources : sequence of (int, ndarray or None)
         Number of columns of each source, and their names where they have names.
     """
-    first, *others = sources
-    for position, other in enumerate(others, start=1):
-        if not compare_columns(first, other):
+    (width, names), *others = sources
+    for position, (other_width, other_names) in enumerate(others, start=1):
+        are_named = names is not None and other_names is not None
+        if width != other_width or (are_named and not np.array_equal(names, other_names)):
             raise ValueError(
                 "Without a target all sources must have the same columns, but X[0] and "
-                f"X[{position}] have {first[0]} and {other[0]}, or other names: give them the same "
+                f"X[{position}] have {width} and {other_width}, or other names: give them the same "
                 "ones, or pass a target with labels as Xt and yt."
             )
 

@@ -17,7 +17,7 @@ from ilspace.tables.held_out import HeldOut
 _LARGEST = 3.0
 """Bound of the absolute logarithm of the inverse temperature."""
 
-_DEVIATION = 0.11
+DEVIATION = 0.11
 """Standard deviation of the accuracy around the one that agreement alone expects.
 
 The interval then held the accuracy in four of five draws of three quarters of the field pairs."""
@@ -67,8 +67,7 @@ class Agreement:
     @property
     def interval(self) -> tuple[float, float]:
         """Where the accuracy lies in four of five cases."""
-        half = _HALF_WIDTH * self.deviation
-        return max(self.expected_accuracy - half, 0.0), min(self.expected_accuracy + half, 1.0)
+        return interval_around(self.expected_accuracy, self.deviation)
 
     def expecting(
         self, accuracy: float, interval: tuple[float, float], average: np.ndarray
@@ -139,14 +138,11 @@ def measure_agreement(
     confidence = float(said[chosen].max(axis=2).mean())
     labels = said.argmax(axis=2)
     agreement = (_of_pairs(labels) + _of_pairs(labels[chosen])) / 2
-    expected, deviation = max(confidence * agreement, 1 / said.shape[2]), _DEVIATION
+    expected, deviation = max(confidence * agreement, 1 / said.shape[2]), DEVIATION
     if held_out is not None:
-        n = len(held_out.codes)
-        measured = held_out.accuracy(held_out.predicted() == held_out.codes)
-        smooth = (n * measured + 1) / (n + 2)  # Laplace's rule: no accuracy is certain
-        variances = np.array([deviation**2, smooth * (1 - smooth) / n])
-        expected = float(np.average([expected, measured], weights=1 / variances))
-        deviation = float(np.sqrt(1 / np.sum(1 / variances)))
+        expected, deviation = corrected(
+            expected, held_out.accuracy(held_out.predicted() == held_out.codes), held_out
+        )
     average = np.tensordot(weights, said, axes=1)
     return Agreement(
         confidence,
@@ -156,6 +152,47 @@ def measure_agreement(
         deviation,
         _inverse_temperature(average, expected),
     )
+
+
+def corrected(expected: float, measured: float, held_out: HeldOut) -> tuple[float, float]:
+    """Correct the accuracy that agreement expects by the one on held-out rows, by their precision.
+
+    Parameters
+    ----------
+    expected : float
+        By the agreement of the members.
+    measured : float
+        On the held-out rows.
+    held_out : HeldOut
+        These rows.
+
+    Returns
+    -------
+    accuracy, deviation : float
+        The accuracy to expect, and its standard deviation.
+    """
+    n = len(held_out.codes)
+    smooth = (n * measured + 1) / (n + 2)  # Laplace's rule: no accuracy is certain
+    variances = np.array([DEVIATION**2, smooth * (1 - smooth) / n])
+    accuracy = float(np.average([expected, measured], weights=1 / variances))
+    return accuracy, float(np.sqrt(1 / np.sum(1 / variances)))
+
+
+def interval_around(accuracy: float, deviation: float) -> tuple[float, float]:
+    """Where an accuracy lies in four of five cases.
+
+    Parameters
+    ----------
+    accuracy, deviation : float
+        The accuracy to expect, and its standard deviation.
+
+    Returns
+    -------
+    low, high : float
+        From 0 to 1.
+    """
+    half = _HALF_WIDTH * deviation
+    return max(accuracy - half, 0.0), min(accuracy + half, 1.0)
 
 
 def _of_pairs(labels: np.ndarray) -> float:

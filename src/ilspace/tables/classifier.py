@@ -505,10 +505,14 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         Returns
         -------
         ndarray of shape (n, n_classes)
-            As :meth:`predict_proba`.
+            By what the labels of :meth:`label_rows` come from: as :meth:`predict_proba`, or without
+            adaptation where the verdict recommends that.
         """
         check_is_fitted(self)
         views = self._target_views(entries)
+        plain = self._plain(views) if self.recommended_ == UNADAPTED else None
+        if plain is not None:
+            return plain
         return self._average(ask_members(self.members_, self.class_prior_, views))
 
     def unadapted_probabilities(self, X):

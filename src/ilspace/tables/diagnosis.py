@@ -46,7 +46,7 @@ class Diagnosis:
     shift_after : Shift or None
         In the latent space; None without one.
     source_balance, target_balance : dict of str to float
-        Share of each class among the labels of the source, and among the adapted labels of rows
+        Share of each class among the labels of the source, and among the recommended ones of rows
         without a label of their own.
     directions : tuple of Direction
         The leading ones.
@@ -78,8 +78,8 @@ def diagnose(model: TableClassifier, tables: LabelledTables) -> Diagnosis:
     before, after = _shifts(model, tables)
     p_value = None if before is None else before.mmd_p_value
     verdict = judge(model, tables, shift_p_value=p_value)
-    adapted = model.predict(_without_labels(tables))
-    balance, found = (_balance(each, model.classes_) for each in (tables.y, adapted))
+    labels = model.label_rows(_without_labels(tables))[verdict.recommended].to_numpy()
+    balance, found = (_balance(each, model.classes_) for each in (tables.y, labels))
     directions = leading_directions(model, tables.target)
     return Diagnosis(verdict, before, after, balance, found, directions)
 

@@ -110,8 +110,8 @@ def _sources(adaptation: Adaptation) -> dict[str, Any]:
 
 
 def _expected_accuracy(model: TableClassifier, verdict: Verdict) -> dict[str, Any]:
-    """What share of the labels to expect to be right."""
-    low, high = model.agreement_.interval
+    """What share of the labels to expect to be right; the interval is of those that are given."""
+    low, high = verdict.intervals[verdict.recommended]
     reliable = bool(verdict.scores) or not model.trust_.withheld
     return verdict.expected | {"low": low, "high": high, "reliable": reliable}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext
@@ -34,6 +35,9 @@ _FEW_ROWS = 6_000
 _FEW_THREADS = 2
 """Up to so many threads one is used for any number of rows: two gain little, and where other work
 shares the processor they wait for each other longer than they work."""
+
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""How a user asks for a number of threads."""
 
 
 class Counts(NamedTuple):
@@ -226,9 +230,10 @@ def threads_for_rows(n_rows: int) -> AbstractContextManager[None]:
     Returns
     -------
     context manager
-        One thread for few rows, and where there would be two; else no limit.
+        One thread for few rows, and where there would be two that nobody asked for; else no limit.
     """
-    is_small = n_rows <= _FEW_ROWS or threads_allowed() <= _FEW_THREADS
+    are_asked_for = any(each in os.environ for each in _THREADS)
+    is_small = n_rows <= _FEW_ROWS or (threads_allowed() <= _FEW_THREADS and not are_asked_for)
     return one_thread() if is_small else nullcontext()
 
 

@@ -21,7 +21,7 @@ from ilspace.pages import (
     render_page,
     scatter_chart,
 )
-from ilspace.tables.committee import UNADAPTED
+from ilspace.tables.committee import ADAPTED, UNADAPTED
 from ilspace.tables.job import Adaptation
 from ilspace.tables.kinds import Text
 from ilspace.tables.prediction import predictions_table
@@ -108,12 +108,16 @@ def _which_labels(summary: dict[str, Any]) -> str:
     how = "As measured on the labelled rows, and by the agreement of those who were asked"
     if not judged["accuracy"]:
         how = "Without looking at any target label, by the agreement of those who were asked"
-    given = ""
-    if summary["recommended"] == UNADAPTED and UNADAPTED in expected:
-        given = f" Of the unadapted ones, which are given, {expected[UNADAPTED]:.0%} are."
+    given = summary["recommended"]
+    others = "".join(
+        f" Of the {name} ones, {expected[name]:.0%} are."
+        for name in (ADAPTED, UNADAPTED)
+        if name != given and name in expected
+    )
     parts = [
-        f"<p>{how}, {expected['adapted']:.0%} of the adapted labels are expected to be right, "
-        f"between {expected['low']:.0%} and {expected['high']:.0%} as a rule.{given}{reliable}</p>"
+        f"<p>{how}, {expected[given]:.0%} of the {given} labels, which are given, are expected to "
+        f"be right, between {expected['low']:.0%} and {expected['high']:.0%} as a rule.{others}"
+        f"{reliable}</p>"
     ]
     if judged["accuracy"]:
         rows = [[name, f"{score:.1%}"] for name, score in judged["accuracy"].items()]
@@ -166,10 +170,10 @@ def _predictions(adaptation: Adaptation, summary: dict[str, Any]) -> str:
             for name, values in (
                 ("source labels", source),
                 ("assumed", assumed),
-                ("adapted labels", predicted),
+                ("predictions", predicted),
             )
         },
-        "Share of each class: in the source, as assumed, among adapted labels",
+        "Share of each class: in the source, as assumed, among the predictions",
         across="class",
         up="share in %",
     )

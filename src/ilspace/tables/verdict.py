@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from scipy.stats import beta, norm
 
+from ilspace.tables.agreement import DEVIATION, corrected, interval_around
 from ilspace.tables.classifier import TableClassifier
 from ilspace.tables.committee import ADAPTED, UNADAPTED
 from ilspace.tables.held_out import HeldOut
@@ -35,6 +36,9 @@ _LEAST_SHARE = 0.55
 
 POWER = 0.8
 """Chance that the rows to be labelled settle the question."""
+
+_Numbers = tuple[dict[str, float], dict[str, tuple[float, float]]]
+"""Accuracies to expect, and their intervals."""
 
 _PLAIN = {UNADAPTED: "the unadapted ones", TARGET_ALONE: "those by the target labels alone"}
 
@@ -68,16 +72,17 @@ class Verdict:
     scores : dict of str to float
         Accuracy of each classifier on them; empty without.
     expected : dict of str to float
-        Accuracy to be expected of the adapted and of the unadapted labels, by the agreement of the
-        members.
+        Accuracy to be expected of the adapted and of the unadapted labels: by the agreement of the
+        members, corrected by the labelled rows where there are enough of them.
+    intervals : dict of str to tuple of float
+        Where each of the two lies in four of five cases.
     probability : float or None
         That the adapted labels are the better ones, given the labels; None without.
     n_more : int or None
         Target rows to label until a direction can be named, by the power of the test; None where
         one is.
-    is_informed : bool, default=True
-        Whether the adapted labels rest on more than unlabelled rows and their own agreement: on
-        target labels, on class shares that were given, or on the wish for one method.
+    recommended : {"adapted", "unadapted"}
+        Which labels to give, by :func:`recommended_labels`.
     """
 
     word: Word
@@ -87,14 +92,10 @@ class Verdict:
     n_labels: int
     scores: dict[str, float]
     expected: dict[str, float]
+    intervals: dict[str, tuple[float, float]]
     probability: float | None
     n_more: int | None
-    is_informed: bool = True
-
-    @property
-    def recommended(self) -> str:
-        """Which labels to give until more is known, ``"adapted"`` or ``"unadapted"``."""
-        return recommended_labels(self.word, is_informed=self.is_informed)
+    recommended: str = ADAPTED
 
     def _repr_html_(self) -> str:
         """What a notebook shows."""
@@ -108,29 +109,36 @@ class Verdict:
         return f"<p><strong>{sentence}</strong></p><p>{reason}</p>{table}"
 
 
-def recommended_labels(word: str, *, is_informed: bool) -> str:
+def recommended_labels(
+    word: str, *, probability: float | None = None, is_asked_for: bool = False
+) -> str:
     """Which labels to give, until more is known.
 
     Where a committee cannot tell whether adaptation helps, and has learned from unlabelled target
     rows alone, nobody is to be worse off for it: the unadapted ones. On random three quarters of
-    the rows of the table pairs, the adapted labels were then right 1 point less often, with rare
-    classes 2; on those of the sentences 1 point more often.
+    the rows of the field pairs, the adapted labels were then right 1 point less often on tables, 2
+    points with rare classes, and 1 point more often on sentences.
 
     Parameters
     ----------
     word : str
         The verdict, as a :class:`Word`.
-    is_informed : bool
-        Whether the adapted labels know what the unadapted ones do not, such as target labels.
+    probability : float, optional
+        That the adapted labels are the better ones, by labelled target rows.
+    is_asked_for : bool, default=False
+        Whether the user asked for something that only the adapted labels heed: class shares of the
+        target, or one method.
 
     Returns
     -------
     {"adapted", "unadapted"}
         The column of the predictions that the labels are taken from.
     """
-    if word == Word.CANNOT_TELL:
-        return ADAPTED if is_informed else UNADAPTED
-    return ADAPTED if word == Word.ADAPTED else UNADAPTED
+    if word in (Word.ADAPTED, Word.UNADAPTED):
+        return ADAPTED if word == Word.ADAPTED else UNADAPTED
+    if probability is not None:
+        return ADAPTED if probability >= 0.5 else UNADAPTED
+    return ADAPTED if is_asked_for else UNADAPTED
 
 
 def judge(
@@ -155,37 +163,55 @@ def judge(
     Verdict
         The answer.
     """
+    found = _found(model, tables, shift_p_value)
+    if UNADAPTED not in found.expected:  # there are none to give
+        return found
+    probability = found.probability
+    if probability is None and model.held_out_ is not None:  # of fewer labels than a verdict needs
+        right = _right(model.held_out_)
+        probability = _probability_better(right[ADAPTED], right[UNADAPTED])
+    has_shares = not (model.class_prior is None or isinstance(model.class_prior, str))
+    recommended = recommended_labels(
+        found.word,
+        probability=probability,
+        is_asked_for=has_shares or len(model.members_) == 1,
+    )
+    reason = found.reason
+    if found.word in (Word.CANNOT_TELL, Word.NO_DIFFERENCE):
+        reason += f" Until more is known, the {recommended} labels are given."
+    return replace(found, recommended=recommended, reason=reason)
+
+
+def _found(model: TableClassifier, tables: LabelledTables, shift_p_value: float | None) -> Verdict:
+    """The verdict, apart from which labels to give until more is known."""
     labelled = labelled_rows(tables)
-    expected, differ = _expected(model, tables)
-    if len(labelled) >= FEWEST_LABELS:
+    n_rows, n_labels = len(tables.target), len(labelled)
+    held_out = None
+    if n_labels >= FEWEST_LABELS:
         held_out = model.held_out_ or model.hold_out(*tables)
-        return _by_labels(
-            held_out, [each.name for each in model.members_], expected, len(tables.target)
-        )
+    expected, intervals, differ = _expected(model, tables, held_out)
+    numbers = (expected, intervals)
+    if held_out is not None:
+        return _by_labels(held_out, [each.name for each in model.members_], numbers, n_rows)
     if not model.plan_.are_shared:
         return Verdict(
             Word.CANNOT_TELL,
-            _cannot_tell(FEWEST_LABELS - len(labelled)),
+            _cannot_tell(FEWEST_LABELS - n_labels),
             "The tables share no columns, so that there are no unadapted labels, and fewer than "
             f"{FEWEST_LABELS} target rows have labels.",
             "nothing",
-            len(labelled),
+            n_labels,
             {},
-            expected,
+            *numbers,
             None,
-            FEWEST_LABELS - len(labelled),
+            FEWEST_LABELS - n_labels,
         )
-    found = _without_labels(expected, differ, shift_p_value, len(labelled), len(tables.target))
-    if len(model.members_) == 1:  # nobody agrees with it
-        if found.word == Word.ADAPTED:
-            more = max(FEWEST_LABELS - len(labelled), 1)
-            return replace(found, word=Word.CANNOT_TELL, sentence=_cannot_tell(more), n_more=more)
-        return found
-    has_shares = not (model.class_prior is None or isinstance(model.class_prior, str))
-    if found.word != Word.CANNOT_TELL or len(labelled) or has_shares:
-        return found
-    reason = f"{found.reason} Until one does, the unadapted labels are given."
-    return replace(found, reason=reason, is_informed=False)
+    is_alone = len(model.members_) == 1
+    found = _without_labels(numbers, differ, shift_p_value, n_labels, n_rows, is_alone=is_alone)
+    if is_alone and found.word == Word.ADAPTED:  # nobody agrees with it
+        more = max(FEWEST_LABELS - n_labels, 1)
+        return replace(found, word=Word.CANNOT_TELL, sentence=_cannot_tell(more), n_more=more)
+    return found
 
 
 def labelled_rows(tables: LabelledTables) -> np.ndarray:
@@ -204,30 +230,42 @@ def labelled_rows(tables: LabelledTables) -> np.ndarray:
     return np.arange(0) if tables.yt is None else np.flatnonzero(pd.notna(tables.yt))
 
 
-def _expected(model: TableClassifier, tables: LabelledTables) -> tuple[dict[str, float], float]:
-    """Accuracy that the committee expects of both labels, and how often they differ."""
+def _expected(
+    model: TableClassifier, tables: LabelledTables, held_out: HeldOut | None
+) -> tuple[dict[str, float], dict[str, tuple[float, float]], float]:
+    """Accuracy to expect of both labels, with intervals, and how often the two differ."""
     new = np.setdiff1d(np.arange(len(tables.target)), labelled_rows(tables))
     rows = tables.target.iloc[new] if len(new) else tables.target
     found = model.predict_proba(rows)
     expected = {ADAPTED: float(found.max(axis=1).mean())}
+    intervals = {ADAPTED: model.agreement_.interval}
     plain = model.unadapted_probabilities(rows)
     if plain is None:
-        return expected, 1.0
+        return expected, intervals, 1.0
     other = plain.argmax(axis=1)
-    expected[UNADAPTED] = float(found[np.arange(len(other)), other].mean())
-    return expected, float(np.mean(other != found.argmax(axis=1)))
+    accuracy, deviation = float(found[np.arange(len(other)), other].mean()), DEVIATION
+    if held_out is not None:
+        measured = held_out.accuracy(_right(held_out)[UNADAPTED])
+        accuracy, deviation = corrected(accuracy, measured, held_out)
+    expected[UNADAPTED] = accuracy
+    intervals[UNADAPTED] = interval_around(accuracy, deviation)
+    return expected, intervals, float(np.mean(other != found.argmax(axis=1)))
+
+
+def _right(held_out: HeldOut) -> dict[str, np.ndarray]:
+    """Which held-out rows the average is right on, and each rule that is no member."""
+    said = {ADAPTED: held_out.predicted(), **held_out.rivals}
+    return {name: codes == held_out.codes for name, codes in said.items()}
 
 
 # -- with labels ---------------------------------------------------------------------------------
 
 
-def _by_labels(
-    held_out: HeldOut, members: list[str], expected: dict[str, float], n_rows: int
-) -> Verdict:
-    said = {ADAPTED: held_out.predicted(), **held_out.rivals}
+def _by_labels(held_out: HeldOut, members: list[str], numbers: _Numbers, n_rows: int) -> Verdict:
+    right = _right(held_out)
     if len(members) > 1:
-        said |= dict(zip(members, held_out.said.argmax(axis=2), strict=True))
-    right = {name: codes == held_out.codes for name, codes in said.items()}
+        said = held_out.said.argmax(axis=2)
+        right |= dict(zip(members, said == held_out.codes, strict=True))
     scores = {name: held_out.accuracy(each) for name, each in right.items()}
     n = len(right[ADAPTED])
     rivals = [
@@ -246,7 +284,7 @@ def _by_labels(
     if rival != main:
         measured += f", and of all that does not adapt {rival} is the best ({scores[rival]:.0%})"
     measured += f"; the adapted are the better ones with a probability of {probability:.0%}."
-    common = ("target labels", n, scores, expected, probability)
+    common = ("target labels", n, scores, *numbers, probability)
     # rows of a class that is frequent count for more in the scores: both must say the same
     gain = scores[ADAPTED] - scores[main]
     if probability >= CERTAINTY and min(ahead.values()) >= 0.5 and gain >= 0:
@@ -258,7 +296,7 @@ def _by_labels(
     differ = (gained + lost + 1) / (n + 2)
     share = (max(gained, lost) + 1) / (gained + lost + 2)
     more = _rounded_up(max(_rows_needed(share, differ) - n, FEWEST_LABELS))
-    more = max(min(more, n_rows - n), 1)
+    more = min(more, n_rows - n)
     return Verdict(Word.CANNOT_TELL, _cannot_tell(more), measured, *common, more)
 
 
@@ -303,22 +341,26 @@ def _rounded_up(n_rows: int) -> int:
 
 
 def _without_labels(
-    expected: dict[str, float],
+    numbers: _Numbers,
     differ: float,
     shift_p_value: float | None,
     n_labels: int,
     n_rows: int,
+    *,
+    is_alone: bool = False,
 ) -> Verdict:
+    expected, _ = numbers
     gain = expected[ADAPTED] - expected[UNADAPTED]
     confirmed = "No target label confirms it."
     if n_labels:
         confirmed = f"Fewer than {FEWEST_LABELS} target rows have labels, too few to confirm it."
+    by = "its own probabilities" if is_alone else "the agreement of the committee's members"
     measured = (
-        f"The two differ on {differ:.0%} of the target rows; by the agreement of the committee's "
-        f"members about {expected[ADAPTED]:.0%} of the adapted labels are right and "
+        f"The two differ on {differ:.0%} of the target rows; by {by} "
+        f"about {expected[ADAPTED]:.0%} of the adapted labels are right and "
         f"{expected[UNADAPTED]:.0%} of the unadapted ones. {confirmed}"
     )
-    common = ("agreement", n_labels, {}, expected, None)
+    common = ("agreement", n_labels, {}, *numbers, None)
     if shift_p_value is not None and shift_p_value > 0.05:
         reason = f"A test of it finds no difference (p = {shift_p_value:.2g}). {measured}"
         return Verdict(
@@ -334,4 +376,6 @@ def _without_labels(
 
 
 def _cannot_tell(n_more: int) -> str:
-    return f"Cannot tell: label about {n_more} more rows."
+    if n_more == 0:
+        return "Cannot tell: all rows have labels, and these do not settle it."
+    return f"Cannot tell: label about {n_more} more {'row' if n_more == 1 else 'rows'}."

@@ -20,7 +20,7 @@ def field_extras(estimator: Any, trial: FieldTrial) -> dict[str, Any]:
 
     - ``trusted`` and ``trusted_right``: test rows that it trusts, and how many of them are right;
     - ``expected_accuracy``: its estimate of its accuracy on the target, in %;
-    - ``verdict``: which labels it recommends, as one word;
+    - ``verdict``: the verdict as one word, and ``recommended``, which labels it gives;
     - ``unadapted``: accuracy of the labels without adaptation, in %;
     - ``shares_error``: total variation between its estimate of the target's class shares and the
       true ones, from 0 to 1.
@@ -56,7 +56,8 @@ def field_extras(estimator: Any, trial: FieldTrial) -> dict[str, Any]:
     extras["shares_error"] = round(float(error), 4)
     if len(estimator.members_) > 1:
         tables = LabelledTables(trial.X, np.asarray(trial.y), trial.Xt, trial.yt)
-        extras["verdict"] = judge(estimator, tables, shift_p_value=_p_value(estimator, trial)).word
+        found = judge(estimator, tables, shift_p_value=_p_value(estimator, trial))
+        extras |= {"verdict": found.word, "recommended": found.recommended}
     return extras
 
 

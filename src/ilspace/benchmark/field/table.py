@@ -242,16 +242,19 @@ def recommended_accuracy(row: FieldRow, setting: Setting) -> np.ndarray | None:
     Returns
     -------
     ndarray of shape (n_pairs,) or None
-        In %, mean over the trials; NaN where there is no result, None if there are no verdicts.
+        In %, mean over the trials; NaN where there is no result. None if there are no verdicts, or
+        if these depend on labels and results do not say what came of them.
     """
-    is_informed = setting.n_labels > 0 or row.method.given_shares
 
     def given(said: Mapping[str, Any]) -> float:
-        which = recommended_labels(said["verdict"], is_informed=is_informed)
+        which = said.get("recommended") or recommended_labels(
+            said["verdict"], is_asked_for=row.method.given_shares
+        )
         return said["accuracy" if which == "adapted" else "unadapted"]
 
-    has_verdict = any("verdict" in said for each in row.extras for said in each)
-    if not has_verdict:
+    needed = "recommended" if setting.n_labels else "verdict"
+    results = [said for each in row.extras for said in each]
+    if not results or not all(needed in said for said in results):
         return None
     means = [np.mean([given(s) for s in each]) if each else np.nan for each in row.extras]
     return np.array(means).round(2)  # as accuracies are in the store
