@@ -152,8 +152,10 @@ def check_alike(sources: Sequence[tuple[int, np.ndarray | None]]) -> None:
     """
     (width, names), *others = sources
     for position, (other_width, other_names) in enumerate(others, start=1):
-        are_named = names is not None and other_names is not None
-        if width != other_width or (are_named and not np.array_equal(names, other_names)):
+        are_alike = width == other_width
+        if names is not None and other_names is not None:
+            are_alike = are_alike and np.array_equal(names, other_names)
+        if not are_alike:
             raise ValueError(
                 "Without a target all sources must have the same columns, but X[0] and "
                 f"X[{position}] have {width} and {other_width}, or other names: give them the same "
