@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from scipy.optimize import root_scalar
 from scipy.sparse.linalg import LinearOperator, cg
 from sklearn.exceptions import ConvergenceWarning
+
+from ilspace._warnings import warn
 
 _RELATIVE_GRADIENT = 1e-8
 """Gradient norm at which to stop, relative to the one at zero."""
@@ -148,11 +148,10 @@ def max_margin_matrix(
         matrix, scores = matrix + step * direction, scores + step * change
         gradient = gradient_at(matrix, scores)
     else:
-        warnings.warn(
+        warn(
             f"A step of MMDT stopped at a gradient of {np.linalg.norm(gradient):.1e}, more than "
             f"{aim:.1e}: scale the columns, for instance with "
             "sklearn.preprocessing.StandardScaler, or lower the costs.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     return left @ matrix @ right.T

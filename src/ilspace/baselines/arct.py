@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
-
 import numpy as np
 from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics.pairwise import rbf_kernel
 
+from ilspace._warnings import warn
 from ilspace.baselines._base import LatentBaseline, by_domain, dense_rows, mean_length
 from ilspace.baselines._pair_transforms import Learned, asymmetric_transform, symmetric_metric
 from ilspace.domains import Domain
@@ -153,11 +152,10 @@ class ARCt(LatentBaseline):
         learned = self._learn(rows, others, same, alone=source is target)
         self.transform_, self.n_iter_ = learned.matrix, max(learned.n_iter, 1)
         if not learned.is_solved:
-            warnings.warn(
+            warn(
                 f"ARCt did not converge in {self.n_iter_} iterations: raise max_iter, or lower the "
                 "penalty.",
                 ConvergenceWarning,
-                stacklevel=2,
             )
         target_map = spans[0] @ self.transform_ if self.symmetric else spans[0]
         self._maps = target_map, spans[-1] @ self.transform_

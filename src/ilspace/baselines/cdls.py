@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -10,6 +9,7 @@ from scipy import linalg
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import has_fit_parameter
 
+from ilspace._warnings import warn
 from ilspace.baselines._base import LatentBaseline, mean_length
 from ilspace.baselines._constraints import POSITIVE
 from ilspace.baselines._landmarks import Landmarks
@@ -149,11 +149,10 @@ class CDLS(LatentBaseline):
             problem = replace(problem, pseudo_codes=pseudo, share=self.share)
             weights, others, is_solved = problem.best_weights(transform)
             if not is_solved:
-                warnings.warn(
+                warn(
                     "The weights of CDLS did not converge: scale the columns, or choose a larger "
                     "share.",
                     ConvergenceWarning,
-                    stacklevel=2,
                 )
         return transform, weights, others
 

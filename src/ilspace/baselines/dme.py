@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from numbers import Integral
 
 import numpy as np
@@ -12,6 +11,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils._param_validation import Interval
 
 from ilspace._typing import Objective
+from ilspace._warnings import warn
 from ilspace.baselines._base import LatentBaseline, dense_rows
 from ilspace.baselines._discrepancies import DISCREPANCIES
 from ilspace.baselines._subspaces import principal_subspace
@@ -255,11 +255,10 @@ class DME(LatentBaseline):
             objective = with_clusters(objective, scatter, weight / self.bandwidth_)
         solution = match_distributions(objective, start, tol=self.tol, max_iter=self.max_iter)
         if self.max_iter and solution.status in (Status.EXHAUSTED, Status.DIVERGED):
-            warnings.warn(
+            warn(
                 f"DME stopped after {solution.n_iter} iterations: {solution.status.value} (status "
                 f"{solution.status.name}); raise max_iter or tol, or scale the columns alike.",
                 ConvergenceWarning,
-                stacklevel=5,
             )
         return solution
 

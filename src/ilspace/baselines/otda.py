@@ -9,6 +9,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.metrics import pairwise_distances_argmin
 
 from ilspace._typing import Array
+from ilspace._warnings import warn
 from ilspace.baselines._base import LatentBaseline, by_domain, dense_rows
 from ilspace.domains import Domain
 from ilspace.ils.map import as_dtype
@@ -77,11 +78,10 @@ def transport_plan(
         else:
             warnings.warn_explicit(each.message, each.category, each.filename, each.lineno)
     if not has_converged:
-        warnings.warn(
+        warn(
             f"The transport plan did not converge in {max_inner_iter} iterations: choose a larger "
             "max_inner_iter or reg_e.",
             ConvergenceWarning,
-            stacklevel=2,
         )
     return plan
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils.multiclass import check_classification_targets
 
+from ilspace._warnings import warn
 from ilspace.backend import is_dask, on_host
 from ilspace.dask.rows import row_array, row_blocks
 from ilspace.domains.labels import (
@@ -240,12 +241,10 @@ def thinned(
     total = sum(int(each.sum()) for each in counts)
     if total <= MOST_LABELLED:
         return codes, counts
-    warnings.warn(
+    warn(
         f"All pairs of {total} labelled rows would take too long: the loss over pairs, and the "
         f"nearest neighbours, are those of a random sample of {PAIR_ROWS}. Means and covariances "
-        "are of all rows.",
-        UserWarning,
-        stacklevel=7,  # the caller of fit, which is wrapped
+        "are of all rows."
     )
     rng = np.random.default_rng(0)  # a fit of all pairs draws nothing either
     found, left = [], []

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,6 +9,7 @@ from sklearn.utils import check_array, check_consistent_length
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import _check_sample_weight, _check_y, _get_feature_names
 
+from ilspace._warnings import warn
 from ilspace.backend import is_foreign, refuse_dask
 from ilspace.domains.domain import Domain, take_rows
 from ilspace.domains.domains import Domains
@@ -206,13 +206,11 @@ def compare_columns(
                 "order: pass Xt[X.columns]."
             )
         if not shared and not set(names).isdisjoint(target_names):
-            warnings.warn(
+            warn(
                 "X and Xt have some columns in common but not all"
                 f"{_different_names(names, target_names)}: they are treated as domains of "
                 "different columns, which only labels relate. Rename or drop columns if that is "
-                "not intended.",
-                UserWarning,
-                stacklevel=6,  # the caller of fit, which is wrapped
+                "not intended."
             )
     return shared
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -13,6 +12,7 @@ from sklearn.utils import check_array
 from sklearn.utils.validation import _get_feature_names, check_is_fitted, validate_data
 
 from ilspace._typing import Array
+from ilspace._warnings import warn
 from ilspace.backend import array_namespace, holds_dask, is_dask, is_foreign, refuse_dask
 from ilspace.dask import by_blocks, check_dask_domains
 from ilspace.domains import (
@@ -195,11 +195,9 @@ class DomainAdapter(BaseEstimator):
         # Xt came without names; where it shares its columns with X, those names tell the order
         source = getattr(self, "feature_names_in_", None) if self._shares_features else None
         if source is None or set(names) != set(source):
-            warnings.warn(
+            warn(
                 f"X has feature names, but {type(self).__name__} was fitted without feature names "
-                "of the target",
-                UserWarning,
-                stacklevel=5,
+                "of the target"
             )
         elif not np.array_equal(names, source):
             raise ValueError(

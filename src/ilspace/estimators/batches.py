@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ilspace._typing import Array
+from ilspace._warnings import warn
 from ilspace.backend import array_namespace, is_foreign, like, on_host, refuse_dask, to_numpy
 from ilspace.domains import Domain, Domains, check_domains, take_rows
 from ilspace.domains.checks import check_weights, require_labels
@@ -64,12 +64,10 @@ def check_batch(
         X, y, Xt, yt, sample_weight=sample_weight, classes=classes, caller=type(model).__name__
     )
     if hasattr(model, "solution_"):
-        warnings.warn(
+        warn(
             "partial_fit begins anew with this batch: the model was fitted at once or "
             "loaded from a file, which leaves no rows to go on from. Make a new estimator "
-            "if that is meant.",
-            UserWarning,
-            stacklevel=5,  # the caller of partial_fit, which is wrapped
+            "if that is meant."
         )
     return batch
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral, Real
@@ -16,6 +15,7 @@ from sklearn.utils._param_validation import Interval, StrOptions
 from sklearn.utils.validation import check_is_fitted
 
 from ilspace._typing import Array
+from ilspace._warnings import warn
 from ilspace.backend import array_namespace, as_generator, holds_dask, to_numpy
 from ilspace.dask import refuse_in_one_place
 from ilspace.domains import Domains
@@ -670,9 +670,8 @@ def _warn_unless_successful(solution: Solution, name: str) -> None:
     """Warn, whatever the verbosity, if an optimization did not end where it should."""
     if solution.status.is_success:
         return
-    warnings.warn(
+    warn(
         f"{name} stopped after {solution.n_iter} iterations: {solution.status.value} "
         f"(status {solution.status.name}); {_REMEDIES[solution.status]}.",
         ConvergenceWarning,
-        stacklevel=4,  # the caller of fit: fit itself is wrapped
     )
