@@ -174,7 +174,8 @@ def test_methods_that_will_not_do():
 
 def test_class_shares(fitted):
     estimate = fitted.prior_estimate_
-    assert fitted.class_prior_.tolist() == estimate.shares.tolist()
+    # made to sum to 1, which may change the last digit
+    np.testing.assert_allclose(fitted.class_prior_, estimate.shares, rtol=1e-14)
     assert fitted.class_prior_.sum() == pytest.approx(1)
     source = TableClassifier("linear", class_prior="source").fit(X[:20], Y[:20], XT)
     np.testing.assert_allclose(source.class_prior_, np.array([7, 7, 6]) / 20)
