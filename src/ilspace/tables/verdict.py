@@ -82,7 +82,7 @@ class Verdict:
         Target rows to label until a direction can be named, by the power of the test; None where
         one is.
     recommended : {"adapted", "unadapted"}
-        Which labels to give, by :func:`recommended_labels`.
+        Which labels to give, also where the word names no direction.
     """
 
     word: Word
