@@ -77,9 +77,10 @@ def accuracy(results: StoredResults) -> str:
         "our self-training rule without the latent space. The defaults were chosen by target "
         "accuracy on other draws of the same data, so new data may do worse.",
         f"With three sources: {ours[0]} (SURF) and {ours[1]} (deep), where the same method on "
-        f"pooled sources gets {pooled[0]} and {pooled[1]}. On 52 pairs of real tables, texts, "
-        f"digits and images the labels that `ilspace adapt` recommends get {recommended} where "
-        f"logistic regression gets {linear}, and on no pair are they more than a point below it; "
+        f"pooled sources gets {pooled[0]} and {pooled[1]}. On 52 pairs of real tables, texts "
+        "(extra `sentences`), digits and images the labels that `ilspace adapt` recommends get "
+        f"{recommended} where logistic regression gets {linear}, and on no pair are they more than "
+        "a point below it; "
         "constants were chosen on parts of the same rows.",
     ]
     return "\n".join([*lines, "", "\n\n".join(textwrap.fill(each, 110) for each in paragraphs), ""])

@@ -100,7 +100,11 @@ def test_the_shipped_plan():
     cells = list(shipped.cells())
     # rows that learn from target labels alone take no part without them
     taking_part = sum(len(method.settings or shipped.settings) for method in shipped.methods)
-    assert (shipped.trials, len(cells)) == (1, 52 * taking_part)
+    assert (shipped.trials, shipped.group_trials) == (1, {"tables": 5})
+    drawn = taking_part - sum(
+        not method.settings or "none" in method.settings for method in shipped.methods
+    )
+    assert len(cells) == 52 * taking_part + 20 * 4 * drawn
     assert len({cell.key for cell in cells}) == len(cells)
     for pair in (*shipped.groups["tables"], *shipped.groups["sentences"]):
         dataset, _, names = pair.partition("/")
@@ -129,6 +133,8 @@ def test_settings(name, title, is_drawn):
     [
         ("trials = 2", "", "lacks 'trials'"),
         ("trials = 2", "trials = 2\ncolour = 1", "no entry for 'colour'"),
+        ("trials = 2", "trials = 2\ngroup_trials = { wide = 3 }", "but name 'wide'"),
+        ("trials = 2", "trials = 2\ngroup_trials = { near = 0 }", "a table of whole numbers"),
         ('"none"', '"some"', "A setting must be none"),
         ('"none"', '"0-random"', "A setting must be none"),
         ("toys/two-one", "toys", "DATASET/SOURCE-TARGET"),
@@ -157,6 +163,25 @@ def test_parts_of_a_plan():
         plan().narrowed(transfers=["x"])
     with pytest.raises(PlanError, match="1 to 2 trials"):
         plan().narrowed(trials=3)
+
+
+def test_groups_may_have_trials_of_their_own():
+    uneven = plan(PLAN.replace("trials = 2", "trials = 2\ngroup_trials = { far = 4 }"))
+
+    def trials(part, group):
+        pairs = part.groups[group]
+        return {each.trial for each in part.cells() if each.pair in pairs}
+
+    assert (trials(uneven, "near"), trials(uneven, "far")) == ({0, 1}, {0, 1, 2, 3})
+    part = uneven.narrowed(trials=3)
+    assert (trials(part, "near"), trials(part, "far")) == ({0, 1}, {0, 1, 2})
+    part = uneven.narrowed(transfers=["near"])
+    assert part.group_trials == {}
+    with pytest.raises(PlanError, match="1 to 2 trials"):
+        part.narrowed(trials=3)
+    fewer = plan(PLAN.replace("trials = 2", "trials = 2\ngroup_trials = { far = 1 }"))
+    with pytest.raises(PlanError, match="1 to 1 trials"):
+        fewer.narrowed(transfers=["far"], trials=2)
     paper = load_plan("surf-unsupervised").narrowed(blocks=["l1-zscore"])
     assert paper.blocks == ("l1-zscore",)
     with pytest.raises(PlanError, match="no preprocessing 'l3'"):

@@ -469,6 +469,22 @@ MUTANTS = (
         ),
     ),
     Mutant(
+        "one-gain-for-few-rows-and-many",
+        "committee and verdict",
+        "tables/verdict.py",
+        "return float(np.clip(np.sqrt(differ / n_rows), *GAINS))",
+        "return GAINS[1]",
+        ("tests/tables/test_verdict.py::test_with_more_rows_a_smaller_gain_is_enough",),
+    ),
+    Mutant(
+        "embeddings-and-n-grams-scaled-together",
+        "committee and verdict",
+        "tables/kinds.py",
+        "return [len(self.ngram_names), len(self.embeddings.names)]",
+        "return [len(self.names)]",
+        ("tests/tables/test_sentences.py::test_both_are_the_two_side_by_side_and_vary_alike",),
+    ),
+    Mutant(
         "adapted-where-it-cannot-tell",
         "committee and verdict",
         "tables/verdict.py",

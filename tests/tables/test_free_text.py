@@ -1,6 +1,7 @@
 """Columns of free text: recognised, encoded row by row, saved and labelled."""
 
 from copy import deepcopy
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -13,7 +14,7 @@ import ilspace
 from ilspace.estimators.persistence import estimator_of, state_of
 from ilspace.storage import ModelFileError
 from ilspace.tables import TableClassifier, TableError, free_text
-from ilspace.tables.columns import plan_columns
+from ilspace.tables import columns as column_plans
 from ilspace.tables.encoding import fit_encoder
 from ilspace.tables.job import adapt_files
 from ilspace.tables.kinds import Category, Number, Text
@@ -40,13 +41,16 @@ TARGET = sentences(("phone", "battery", "screen"), n=30, seed=1)
 X, Y, XT = SOURCE[["opinion"]], SOURCE["class"].to_numpy(str), TARGET[["opinion"]]
 
 
+plan_columns = partial(column_plans.plan_columns, text_features="tfidf")
+
+
 def entries(template, n=30):
     return pd.Series([template.format(i, chr(97 + i % 26)) for i in range(n)])
 
 
 @pytest.fixture(scope="module")
 def fitted():
-    return TableClassifier().fit(X, Y, XT)
+    return TableClassifier(text_features="tfidf").fit(X, Y, XT)
 
 
 # -- recognition ---------------------------------------------------------------------------------
@@ -286,7 +290,7 @@ def test_two_texts_of_different_sizes_are_saved(tmp_path):
     here = X.assign(other=entries("we had to wait for it, {}", len(X)), x=np.arange(len(X)))
     there = XT.set_axis(["said"], axis=1)
     some = [each if i < 6 else None for i, each in enumerate(TARGET["class"])]
-    model = TableClassifier().fit(here, Y, there, some)
+    model = TableClassifier(text_features="tfidf").fit(here, Y, there, some)
     model.save(tmp_path / "m")
     assert ilspace.load(tmp_path / "m").plan_ == model.plan_
 

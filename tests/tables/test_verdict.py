@@ -63,10 +63,24 @@ def test_adapted_without_labels():
     assert found.word == Word.ADAPTED == "adapted"
     assert found.sentence == "Use the adapted labels."
     assert found.judged_by == "agreement"
-    assert found.expected[ADAPTED] - found.expected[UNADAPTED] >= verdict.LEAST_GAIN
+    assert found.expected[ADAPTED] - found.expected[UNADAPTED] >= verdict.GAINS[0]
     assert (found.probability, found.n_more, found.scores) == (None, None, {})
     assert "No target label confirms it." in found.reason
     assert "too few to confirm it" in verdict_of(labelled(9)).reason
+
+
+@pytest.mark.parametrize(
+    ("differ", "n_rows", "gain"),
+    [(0.1, 10, 0.03), (0.16, 1_600, 0.01), (0.1, 250, 0.02), (0.1, 10**7, 0.01), (0, 50, 0.01)],
+)
+def test_with_more_rows_a_smaller_gain_is_enough(differ, n_rows, gain):
+    assert verdict.least_gain(differ, n_rows) == pytest.approx(gain)
+    numbers = {ADAPTED: 0.7 + gain, UNADAPTED: 0.7}, {}
+    found = verdict._without_labels(numbers, differ, 0.0, 0, n_rows)
+    assert found.word == Word.ADAPTED
+    numbers[0][ADAPTED] -= 1e-3
+    found = verdict._without_labels(numbers, differ, 0.0, 0, n_rows)
+    assert found.word == Word.CANNOT_TELL
 
 
 def test_adapted_with_labels():

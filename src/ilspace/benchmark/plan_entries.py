@@ -46,6 +46,10 @@ NAMES = Rule("a list of strings that are not empty", _are_names)
 SOME_NAMES = Rule(f"{NAMES.words}, one at least", lambda value: _are_names(value) and bool(value))
 TRIALS = Rule(f"a whole number from 1 to {MOST_TRIALS}", _is_count)
 TRIALS_OR_ALL = Rule(f"a whole number from 0 to {MOST_TRIALS}", lambda value: _is_count(value, 0))
+TRIALS_BY_GROUP = Rule(
+    f"a table of whole numbers from 1 to {MOST_TRIALS}",
+    lambda value: isinstance(value, dict) and all(map(_is_count, value.values())),
+)
 BOOLEAN = Rule("true or false", lambda value: isinstance(value, bool))
 TABLE = Rule("a table", lambda value: isinstance(value, dict))
 GROUPS = Rule(

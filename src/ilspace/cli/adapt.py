@@ -77,8 +77,10 @@ class Format(enum.StrEnum):
 class TextFeatures(enum.StrEnum):
     """Values of ``--text-features``."""
 
+    auto = "auto"
     tfidf = "tfidf"
     wordllama = "wordllama"
+    both = "both"
 
 
 class Scaling(enum.StrEnum):
@@ -133,10 +135,11 @@ def adapt(
     text_features: Annotated[
         TextFeatures,
         typer.Option(
-            help="Features of free text: tfidf of word and character n-grams, or wordllama, "
-            "sentence embeddings (extra sentences)."
+            help="Features of free text: tfidf of word and character n-grams, wordllama, sentence "
+            "embeddings (extra sentences), or both. auto: both if wordllama is installed, else "
+            "tfidf."
         ),
-    ] = TextFeatures.tfidf,
+    ] = TextFeatures.auto,
     pictures: PicturesOption = None,
     backbone: BackboneOption = "auto",
     cache: CacheOption = None,
@@ -212,7 +215,7 @@ def adapt(
     """Label the rows of a table, learning from a labelled table of another domain, or several.
 
     Columns are matched by name, in any order. Strings are categories, sentences become TF-IDF
-    features or embeddings, pictures the features of a backbone; missing numbers are imputed with
+    features and embeddings, pictures the features of a backbone; missing numbers are imputed with
     the mean of the column in its table; identifiers are recognised and copied to the output.
     Tables with different columns need some labelled target rows of each class. Writes
     `predictions.csv` (identifiers; the label that the verdict recommends, its probability, whether

@@ -48,7 +48,7 @@ from ilspace.tables.members import (
     LogisticRule,
 )
 from ilspace.tables.restored import check_restored
-from ilspace.tables.sentences import TFIDF
+from ilspace.tables.sentences import AUTO
 from ilspace.tables.several import several_sources
 from ilspace.tables.training import COMMITTEE, Tables, Training
 from ilspace.tables.trust import Trust, in_words, learn_trust
@@ -106,9 +106,10 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         Columns that name rows, and columns to leave out.
     text : sequence of str, default=()
         Columns of free text; columns of many different sentences are found without.
-    text_features : {"tfidf", "wordllama"}, default="tfidf"
-        What describes free text: dimensions that its words and parts of words span; or sentence
-        embeddings that come with the package wordllama, of English above all.
+    text_features : {"auto", "tfidf", "wordllama", "both"}, default="auto"
+        What describes free text: dimensions that its words and parts of words span; sentence
+        embeddings that come with the package wordllama, of English above all; or both. By default
+        both where that package is installed, and else the first.
     trust : float, default=0.85
         Probability from which on a prediction that all members share may be trusted; below 1.
     random_state : int, default=0
@@ -166,8 +167,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
     ['s', 's', 'l', 'l']
     """
 
-    _revision: ClassVar[int] = 5
-    _came_later: ClassVar[frozenset[str]] = frozenset({"text_features"})
+    _revision: ClassVar[int] = 6
 
     _parameter_constraints = {
         "method": [str, BaseEstimator],
@@ -218,7 +218,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         ids=(),
         ignored=(),
         text=(),
-        text_features=TFIDF,
+        text_features=AUTO,
         trust=0.85,
         random_state=0,
         callback=None,

@@ -51,10 +51,7 @@ class Column(ABC):
     """Whether entries are compared as they are written, so that files are read as strings."""
 
     weight: ClassVar[float] = 1
-    """How many columns of numbers its encoded columns, if there are several, vary as much as."""
-
-    pooled: ClassVar[bool] = True
-    """Whether they are scaled by one number; else each by its own."""
+    """How many columns of numbers the encoded columns of one of its `pools` vary as much as."""
 
     schema: ClassVar[dict[str, Field]] = {"name": STRING}
     """What a file holds of it."""
@@ -83,6 +80,11 @@ class Column(ABC):
     def names(self) -> list[str]:
         """Names of the encoded columns that it becomes."""
         return [self.name]
+
+    @property
+    def pools(self) -> list[int]:
+        """Lengths of the runs of encoded columns that are scaled by one number each."""
+        return [len(self.names)]
 
     @abstractmethod
     def read(self, column: pd.Series) -> np.ndarray:

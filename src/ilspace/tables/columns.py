@@ -12,8 +12,14 @@ import numpy as np
 from ilspace.tables.column import Column
 from ilspace.tables.errors import TableError
 from ilspace.tables.free_text import are_free_text
-from ilspace.tables.kinds import TEXT_KINDS, Empty, Number, are_mostly_numbers, asked_kinds
-from ilspace.tables.sentences import TFIDF
+from ilspace.tables.kinds import (
+    TEXT_KINDS,
+    Empty,
+    Number,
+    are_mostly_numbers,
+    asked_kinds,
+)
+from ilspace.tables.sentences import AUTO
 from ilspace.tables.values import are_dates, as_table, has_fractions, is_text
 
 if TYPE_CHECKING:
@@ -61,7 +67,7 @@ def plan_columns(
     ids: Sequence[str] = (),
     ignored: Sequence[str] = (),
     text: Sequence[str] = (),
-    text_features: str = TFIDF,
+    text_features: str = AUTO,
     matching: str = "auto",
 ) -> ColumnPlan:
     """Find out what the columns of two tables are.
@@ -76,8 +82,9 @@ def plan_columns(
         Columns to leave out.
     text : sequence of str
         Columns of free text; others are found by their values.
-    text_features : {"tfidf", "wordllama"}
-        What describes free text.
+    text_features : {"auto", "tfidf", "wordllama", "both"}
+        What describes free text; ``"auto"``: both, if the package wordllama can be loaded,
+        and else TF-IDF.
     matching : {"auto", "by-name", "none"}
         ``"by-name"``: the features are the columns that both tables have. ``"none"``: each table
         has its own. ``"auto"``: by name, unless the tables have no name in common, or number their
@@ -228,7 +235,7 @@ def _columns(
         sides = [table[name] for table in tables]
         if name in text:
             kind = TEXT_KINDS[text_features]
-            found = Empty.recognise(name, sides, notes) or kind.learn(name, sides)
+            found = Empty.recognise(name, sides, notes) or kind.learn(name, sides, notes)
         else:
             kinds = (kind.recognise(name, sides, notes) for kind in asked_kinds(text_features))
             found = next(filter(None, kinds))

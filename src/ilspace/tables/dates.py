@@ -45,7 +45,6 @@ class Dates(Column):
     parts: tuple[str, ...] = ()
     day_first: bool = False
 
-    pooled = False
     schema = {
         "name": STRING,
         "parts": Each(
@@ -80,6 +79,11 @@ class Dates(Column):
             for part in self.parts
             for axis in ((" cos", " sin") if PERIODS[part] else ("",))
         ]
+
+    @property
+    def pools(self):
+        """Each by itself."""
+        return [1] * len(self.names)
 
     def read(self, column):
         """Parts of the dates; see :class:`~ilspace.tables.column.Column`."""

@@ -52,7 +52,8 @@ class TableEncoder:
     A missing number is filled with the mean of the column in its domain, so that it is zero after
     centring, and so are the dimensions of a missing text; a missing category is none of them.
     Categories become 0 and 1. All categories of a column together vary as much as one column of
-    numbers, and all dimensions of a text as much as four. Parts of dates are numbers.
+    numbers, and the n-grams of a text, and its embeddings, as much as four. Parts of dates are
+    numbers.
 
     Attributes
     ----------
@@ -345,13 +346,14 @@ def scaled_encoder(
 
 
 def _scale(mean: np.ndarray, std: np.ndarray, columns: Sequence[Column], n_rows: int) -> np.ndarray:
-    """Standard deviation of the encoded columns of each feature together."""
+    """Standard deviation of the encoded columns, of those of a pool together."""
     std, start = std.copy(), 0
     for column in columns:
-        stop = start + len(column.names)
-        if stop > start + 1 and column.pooled:
-            std[start:stop] = np.sqrt(np.sum(std[start:stop] ** 2) / column.weight)
-        start = stop
+        for length in column.pools:
+            stop = start + length
+            if length > 1:
+                std[start:stop] = np.sqrt(np.sum(std[start:stop] ** 2) / column.weight)
+            start = stop
     # the mean of n equal numbers is off by up to n rounding errors, and the deviation follows
     varies = std > n_rows * np.finfo(float).eps * np.abs(mean)
     return np.where(varies, std, _SILENCE)

@@ -17,6 +17,7 @@ from ilspace.tables.classifier import JUDGED_ROWS, TableClassifier
 from ilspace.tables.diagnosis import Diagnosis, diagnose
 from ilspace.tables.errors import TableError, as_table_errors
 from ilspace.tables.inputs import PicturePair, read_inputs, refuse_two_standard_inputs
+from ilspace.tables.kinds import used_text_features
 from ilspace.tables.labels import LabelledTables
 from ilspace.tables.members import METHODS
 from ilspace.tables.partitioned import PartitionedTable, fit_whole
@@ -28,7 +29,7 @@ from ilspace.tables.recorded import (
     notes_on_recorded,
     with_recorded,
 )
-from ilspace.tables.sentences import TFIDF
+from ilspace.tables.sentences import AUTO
 from ilspace.tables.training import COMMITTEE, Step
 
 _SHOWN_ROWS = 5
@@ -133,7 +134,7 @@ def adapt_files(
     ids: Sequence[str] = (),
     ignored: Sequence[str] = (),
     text: Sequence[str] = (),
-    text_features: str = TFIDF,
+    text_features: str = AUTO,
     matching: str = "auto",
     scaling: str = "auto",
     method: str = COMMITTEE,
@@ -161,7 +162,7 @@ def adapt_files(
         Columns that name rows, and columns to leave out.
     text : sequence of str
         Columns of free text; others are found by their values.
-    text_features : {"tfidf", "wordllama"}, default="tfidf"
+    text_features : {"auto", "tfidf", "wordllama", "both"}, default="auto"
         What describes free text, as for :class:`TableClassifier`.
     matching, scaling : str
         As for :class:`TableClassifier`.
@@ -263,7 +264,7 @@ def adapt_files(
     inputs["seed"] = seed
     inputs |= {"method": method, "scaling": scaling, "columns": matching}
     inputs |= {"id": list(ids), "ignore": list(ignored), "text": list(text)}
-    inputs["text_features"] = text_features
+    inputs["text_features"] = used_text_features(model.plan_.target, text_features)
     inputs["class_frequencies"] = class_prior if isinstance(class_prior, str) else dict(class_prior)
     inputs["files"] = read.files
     if recorded is not None:

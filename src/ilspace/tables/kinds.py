@@ -20,10 +20,20 @@ from ilspace.tables.free_text import (
     Ngrams,
     are_free_text,
     learn_ngrams,
+    note_on_text,
     refuse_numbers,
     texts_of,
 )
-from ilspace.tables.sentences import TFIDF, WORDLLAMA, Sentences
+from ilspace.tables.sentences import (
+    AUTO,
+    BOTH,
+    DIMENSIONS,
+    OF_EMBEDDINGS,
+    TFIDF,
+    WORDLLAMA,
+    Sentences,
+    why_unusable,
+)
 from ilspace.tables.values import (
     COMMAS_IN_NUMBER,
     are_dates,
@@ -153,18 +163,12 @@ class Text(Column):
     @classmethod
     def recognise(cls, name, sides, notes):
         """Many different strings of several words; see :class:`Column`."""
-        if not are_free_text(sides):
-            return ""
-        found = cls.learn(name, sides)
-        if isinstance(found, cls):
-            notes.append(
-                f"Taken for free text, and described by {len(found.names)} dimensions: {name} "
-                "(--ignore leaves it out, --id hands it on with the predictions)."
-            )
-        return found
+        return cls.learn(name, sides, notes) if are_free_text(sides) else ""
 
     @classmethod
-    def learn(cls, name: str, sides: Sequence[pd.Series]) -> Text | str:
+    def learn(
+        cls, name: str, sides: Sequence[pd.Series], notes: list[str]
+    ) -> Text | Sentences | str:
         """Learn how to read a column that holds text, whether it looks so or not.
 
         Parameters
@@ -173,22 +177,36 @@ class Text(Column):
             As in the header.
         sides : sequence of Series
             The column in each table that has to agree on it.
+        notes : list of str
+            Takes a sentence about it.
 
         Returns
         -------
-        Text or str
+        Text, Sentences or str
             The feature; or why it is left out.
         """
         refuse_numbers(name, sides)
         found = learn_ngrams(sides)
         if found is None:
             return f"Without words that {'both tables have' if sides[1:] else 'recur'}"
-        return cls(name, *found)
+        column = cls(name, *found)
+        notes.append(note_on_text(name, column.about))
+        return column
+
+    @property
+    def about(self) -> str:
+        """What its encoded columns are."""
+        return f"{len(self.ngram_names)} dimensions of n-grams"
+
+    @property
+    def ngram_names(self) -> list[str]:
+        """Names of the encoded columns that are linear in the weights of the n-grams."""
+        return [f"{self.name}: dimension {i + 1}" for i in range(self.words.axes.shape[1])]
 
     @property
     def names(self):
         """One per dimension."""
-        return [f"{self.name}: dimension {i + 1}" for i in range(self.words.axes.shape[1])]
+        return self.ngram_names
 
     def read(self, column):
         """Dimensions of the texts; see :class:`Column`."""
@@ -199,6 +217,121 @@ class Text(Column):
         values[known] = self.words.read(entries) + self.characters.read(entries)
         values[~values.any(axis=1)] = np.nan  # none of its n-grams is known
         return values
+
+
+@dataclass(frozen=True)
+class TextWithEmbeddings(Text):
+    """Free text, as the dimensions of :class:`Text` and as sentence embeddings beside them.
+
+    Both vary alike: on random three quarters of the rows of the benchmark's sentences that was at
+    least as good as half and a quarter of that weight for the n-grams. In a language that the
+    embeddings do not know they cost little, see ``docs/measurements/sentences.py``.
+
+    Attributes
+    ----------
+    model : {"wordllama"}
+        Whose vectors the embeddings are made of.
+    """
+
+    model: str = WORDLLAMA
+
+    schema = {**Text.schema, "model": Sentences.schema["model"]}
+
+    @classmethod
+    def learn(
+        cls, name: str, sides: Sequence[pd.Series], notes: list[str]
+    ) -> Text | Sentences | str:
+        """Learn how to read a column that holds text, whether it looks so or not.
+
+        Parameters
+        ----------
+        name : str
+            As in the header.
+        sides : sequence of Series
+            The column in each table that has to agree on it.
+        notes : list of str
+            Takes a sentence about it.
+
+        Returns
+        -------
+        TextWithEmbeddings or Sentences
+            The feature; without n-grams that both tables have, embeddings remain.
+        """
+        found = super().learn(name, sides, notes)
+        return Sentences.learn(name, sides, notes) if isinstance(found, str) else found
+
+    @property
+    def about(self):
+        """What its encoded columns are."""
+        return f"{super().about} and {DIMENSIONS} {OF_EMBEDDINGS}"
+
+    @property
+    def embeddings(self) -> Sentences:
+        """The embeddings alone."""
+        return Sentences(self.name, self.model)
+
+    @property
+    def names(self):
+        """One per dimension of either."""
+        return [*self.ngram_names, *self.embeddings.names]
+
+    @property
+    def pools(self):
+        """Dimensions of the n-grams, and of the embeddings."""
+        return [len(self.ngram_names), len(self.embeddings.names)]
+
+    def read(self, column):
+        """Dimensions of the texts; see :class:`Column`."""
+        return np.hstack([super().read(column), self.embeddings.read(column)])
+
+    def known(self, values):
+        """Rows with a text that either can read; see :class:`Column`."""
+        return ~np.isnan(values).all(axis=1)
+
+
+class AnyText(Column):
+    """Free text, as the other kinds of it: with embeddings where these can be had."""
+
+    @classmethod
+    def recognise(cls, name, sides, notes):
+        """Many different strings of several words; see :class:`Column`."""
+        return cls.learn(name, sides, notes) if are_free_text(sides) else ""
+
+    @classmethod
+    def learn(
+        cls, name: str, sides: Sequence[pd.Series], notes: list[str]
+    ) -> Text | Sentences | str:
+        """Learn how to read a column; see :meth:`Text.learn`.
+
+        Parameters
+        ----------
+        name : str
+            As in the header.
+        sides : sequence of Series
+            The column in each table that has to agree on it.
+        notes : list of str
+            Takes a sentence about it, and one about embeddings that are missing.
+
+        Returns
+        -------
+        Text, Sentences or str
+            The feature; or why it is left out.
+        """
+        reason = why_unusable()
+        if not reason:
+            return TextWithEmbeddings.learn(name, sides, notes)
+        found = Text.learn(name, sides, notes)
+        hint = (
+            f"{reason}. English texts are better described with them; --text-features tfidf leaves "
+            "out this note."
+        )
+        if not isinstance(found, str) and hint not in notes:
+            notes.append(hint)
+        return found
+
+    def read(self, column):
+        """There are no columns of this kind."""
+        raise TypeError(f"The column {self.name!r} is of no kind.")
 
 
 @dataclass(frozen=True)
@@ -262,13 +395,26 @@ KINDS: dict[str, type[Column]] = {
     "text": Text,
     "category": Category,
     "sentences": Sentences,
+    "text with embeddings": TextWithEmbeddings,
 }
 """All kinds, by what a file calls them."""
 
-TEXT_KINDS: dict[str, type[Text] | type[Sentences]] = {TFIDF: Text, WORDLLAMA: Sentences}
+TEXT_KINDS: dict[str, type[Text] | type[Sentences] | type[AnyText]] = {
+    AUTO: AnyText,
+    TFIDF: Text,
+    WORDLLAMA: Sentences,
+    BOTH: TextWithEmbeddings,
+}
 """Kinds of free text, by what describes it."""
 
-ENCODED: tuple[type[Column], ...] = (Number, Text, Sentences, Category, Dates)
+ENCODED: tuple[type[Column], ...] = (
+    Number,
+    Text,
+    TextWithEmbeddings,
+    Sentences,
+    Category,
+    Dates,
+)
 """Kinds of features, in the order in which encoded columns come."""
 
 
@@ -286,6 +432,28 @@ def asked_kinds(text_features: str) -> list[type[Column]]:
         One of them is for free text.
     """
     return [Dates, Empty, Number, TEXT_KINDS[text_features], Category]
+
+
+def used_text_features(columns: Sequence[Column], asked: str) -> str:
+    """What describes free text in a table.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        Its features.
+    asked : str
+        What was asked for, one of `TEXT_KINDS`.
+
+    Returns
+    -------
+    str
+        With ``"auto"`` that which was chosen, if there is a text.
+    """
+    if asked != AUTO:
+        return asked
+    kinds = {type(each) for each in columns}
+    # of several texts one may have no n-grams in common
+    return next((name for name in (BOTH, WORDLLAMA, TFIDF) if TEXT_KINDS[name] in kinds), asked)
 
 
 def are_mostly_numbers(column: pd.Series) -> bool:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -12,33 +14,76 @@ import numpy as np
 
 from ilspace.storage.schema import Check, Value
 from ilspace.tables.column import STRING, Column
-from ilspace.tables.free_text import are_free_text, refuse_numbers, texts_of
+from ilspace.tables.free_text import are_free_text, note_on_text, refuse_numbers, texts_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
-TFIDF, WORDLLAMA = "tfidf", "wordllama"
-"""What describes free text."""
+TFIDF, WORDLLAMA, BOTH, AUTO = "tfidf", "wordllama", "both", "auto"
+"""What describes free text; by default both, where the package wordllama can be loaded."""
 
 DIMENSIONS = 256
 """Length of the vectors that come with the package."""
 
+OF_EMBEDDINGS = "of sentence embeddings (by wordllama, which predictions need too)"
+"""What these dimensions are called in a note."""
+
 _BLOCK = 1_000
-"""Texts that are described at a time."""
+"""Texts that are read at a time."""
+
+_MOST_CHARACTERS = 20_000
+"""Where a text is cut off."""
+
+_BATCH_CHARACTERS = 2**17
+"""Characters whose vectors are in memory at once: all texts of a batch count as the longest."""
+
+_MOST_TEXTS = 64
+"""Texts of a batch."""
 
 
 @cache
 def _vectors() -> Any:
     """The model of WordLlama that its package carries; nothing is downloaded."""
     try:
-        import wordllama
+        with _logging_as_it_is():
+            import wordllama
+
+            # it would not look there for its own tokenizer
+            folder = Path(str(wordllama.__file__)).parent
+            return wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
+    except Exception as error:
+        if isinstance(error, ModuleNotFoundError) and error.name == WORDLLAMA:
+            reason = 'which is not installed: pip install "ilspace[sentences]"'
+        else:
+            reason = f"which cannot be loaded ({type(error).__name__}: {error})"
+        raise ImportError(f"Sentence embeddings need wordllama, {reason}") from error
+
+
+@contextmanager
+def _logging_as_it_is() -> Iterator[None]:
+    """Undo what the import of a package does to the logging of the program."""
+    root = logging.getLogger()
+    level, handlers = root.level, list(root.handlers)
+    try:
+        yield
+    finally:
+        root.setLevel(level)
+        root.handlers[:] = handlers
+
+
+def why_unusable() -> str:
+    """Why there are no sentence embeddings here.
+
+    Returns
+    -------
+    str
+        A sentence without its full stop; empty where there are some.
+    """
+    try:
+        _vectors()
     except ImportError as error:
-        raise ImportError(
-            "Sentence embeddings need wordllama, which is not installed: "
-            'pip install "ilspace[sentences]"'
-        ) from error
-    folder = Path(str(wordllama.__file__)).parent  # where it would not look for its own tokenizer
-    return wordllama.WordLlama.load(cache_dir=folder, disable_download=True)
+        return str(error)
+    return ""
 
 
 @dataclass(frozen=True)
@@ -66,13 +111,10 @@ class Sentences(Column):
     @classmethod
     def recognise(cls, name, sides, notes):
         """Many different strings of several words; see :class:`~ilspace.tables.column.Column`."""
-        if not are_free_text(sides):
-            return ""
-        notes.append(f"Taken for free text, and described by sentence embeddings: {name}.")
-        return cls.learn(name, sides)
+        return cls.learn(name, sides, notes) if are_free_text(sides) else ""
 
     @classmethod
-    def learn(cls, name: str, sides: Sequence[pd.Series]) -> Sentences:
+    def learn(cls, name: str, sides: Sequence[pd.Series], notes: list[str]) -> Sentences:
         """Take a column for text, whether it looks so or not.
 
         Parameters
@@ -81,6 +123,8 @@ class Sentences(Column):
             As in the header.
         sides : sequence of Series
             The column in each table that has to agree on it.
+        notes : list of str
+            Takes a sentence about it.
 
         Returns
         -------
@@ -88,12 +132,13 @@ class Sentences(Column):
             The feature.
         """
         refuse_numbers(name, sides)
+        notes.append(note_on_text(name, f"{DIMENSIONS} {OF_EMBEDDINGS}"))
         return cls(name)
 
     @property
     def names(self):
         """One per dimension."""
-        return [f"{self.name}: dimension {i + 1}" for i in range(DIMENSIONS)]
+        return [f"{self.name}: embedding {i + 1}" for i in range(DIMENSIONS)]
 
     def read(self, column):
         """Directions of the texts; see :class:`~ilspace.tables.column.Column`."""
@@ -102,7 +147,14 @@ class Sentences(Column):
         known = np.flatnonzero(texts.notna())
         for start in range(0, len(known), _BLOCK):
             rows = known[start : start + _BLOCK]
-            means = np.asarray(_vectors().embed(texts.iloc[rows].tolist(), norm=False), np.float64)
+            means = _means([each[:_MOST_CHARACTERS] for each in texts.iloc[rows]])
             lengths = np.linalg.norm(means, axis=1, keepdims=True)
             values[rows] = np.where(lengths > 0, means / np.where(lengths > 0, lengths, 1), np.nan)
         return values
+
+
+def _means(texts: list[str]) -> np.ndarray:
+    """Means of the vectors of the tokens of texts."""
+    longest = max(1, *map(len, texts))
+    batch = min(max(_BATCH_CHARACTERS // longest, 1), _MOST_TEXTS)
+    return np.asarray(_vectors().embed(texts, norm=False, batch_size=batch), np.float64)

@@ -83,6 +83,6 @@ def _term_weights(model: TableClassifier, column: Text) -> np.ndarray | None:
 def _coefficients(rule: LogisticRule, encoder: TableEncoder, column: Text) -> np.ndarray:
     """Coefficients of the dimensions of a text before they are scaled."""
     names = encoder.names
-    own = [names.index(each) for each in column.names]
+    own = [names.index(each) for each in column.ngram_names]
     scale = encoder.scale[own] if "zscore" in encoder.scaling.split("-") else 1.0
     return rule.coef_[:, own] / scale

@@ -182,12 +182,9 @@ def notes(table: FieldTable) -> list[str]:
     list of str
         Paragraphs.
     """
-    trials = sorted({int(n) for block in table.blocks for row in block.rows for n in row.n_trials})
-    most = trials[-1] if trials else 0
-    counted = "trials" if most > 1 else "trial"
     text = (
         "Means over the pairs of each group (their number in brackets), each over "
-        f"{most} {counted}; where nothing is drawn, over one. Balanced accuracy: mean recall over "
+        f"{_trials(table)}; where nothing is drawn, over one. Balanced accuracy: mean recall over "
         "the classes of the test rows. Log-loss: probabilities of the true class below 1e-6 count "
         "as 1e-6. Rare classes: in sorted order every second class keeps 15 % of its target rows, "
         "at least 10. Oracle shares: the method was given the true class shares of the test rows."
@@ -218,6 +215,28 @@ def notes(table: FieldTable) -> list[str]:
     if table.n_outdated:
         paragraphs.append(outdated_sentence(table.n_outdated, "are left out"))
     return paragraphs
+
+
+def _trials(table: FieldTable) -> str:
+    """How many trials the groups have, in words."""
+    most = {
+        group: max(
+            (int(row.n_trials[chosen].max()) for block in table.blocks for row in block.rows),
+            default=0,
+        )
+        for group in table.plan.groups
+        if (chosen := table.members(group)).any()
+    }
+    by_count: dict[int, list[str]] = {}
+    for group, n_trials in most.items():
+        by_count.setdefault(n_trials, []).append(group)
+    words = [f"{n} {'trial' if n == 1 else 'trials'}" for n in by_count]
+    if len(words) < 2:
+        return words[0] if words else "0 trials"
+    return " and ".join(
+        f"{each} ({', '.join(groups)})"
+        for each, groups in zip(words, by_count.values(), strict=True)
+    )
 
 
 def markdown_sheet(sheet: Sheet) -> list[str]:

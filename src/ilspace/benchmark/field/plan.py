@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, field, fields, replace
 from itertools import product
 from typing import Any
 
@@ -15,6 +15,7 @@ from ilspace.benchmark.plan_entries import (
     SOME_NAMES,
     STRING,
     TRIALS,
+    TRIALS_BY_GROUP,
     PlanError,
     check_entries,
     chosen,
@@ -220,6 +221,8 @@ class FieldPlan:
         The rows.
     reference : str
         The row that the others are compared with; empty for none.
+    group_trials : mapping of str to int
+        Groups with another number of trials.
     """
 
     name: str
@@ -229,6 +232,7 @@ class FieldPlan:
     trials: int
     methods: tuple[FieldMethod, ...]
     reference: str = ""
+    group_trials: Mapping[str, int] = field(default_factory=dict)
 
     @property
     def pairs(self) -> tuple[str, ...]:
@@ -271,12 +275,14 @@ class FieldPlan:
         from ilspace.benchmark.methods import method_digest
 
         digests = [method_digest(describe_field_method(method)) for method in self.methods]
-        for pair, setting in product(self.pairs, self.settings):
-            for trial in range(self.trials if setting.is_drawn else 1):
-                for method, digest in zip(self.methods, digests, strict=True):
-                    takes_part = not method.settings or setting.name in method.settings
-                    if takes_part and (not method.trials or trial < method.trials):
-                        yield FieldCell(pair, setting.name, trial, method, digest)
+        for group, pairs in self.groups.items():
+            n_trials = self.group_trials.get(group, self.trials)
+            for pair, setting in product(pairs, self.settings):
+                for trial in range(n_trials if setting.is_drawn else 1):
+                    for method, digest in zip(self.methods, digests, strict=True):
+                        takes_part = not method.settings or setting.name in method.settings
+                        if takes_part and (not method.trials or trial < method.trials):
+                            yield FieldCell(pair, setting.name, trial, method, digest)
 
     def narrowed(
         self,
@@ -315,9 +321,13 @@ class FieldPlan:
             for name, members in self.groups.items()
             if (kept := tuple(pair for pair in members if pair in pairs))
         }
+        own = {name: n for name, n in self.group_trials.items() if name in groups}
+        there = max((self.group_trials.get(name, self.trials) for name in groups), default=1)
+        most = first_trials(self.name, trials, there)
         return replace(
             self,
-            trials=first_trials(self.name, trials, self.trials),
+            trials=min(self.trials, most),
+            group_trials={name: min(n, most) for name, n in own.items()},
             methods=tuple(rows),
             settings=tuple(settings),
             groups=groups,
@@ -325,13 +335,17 @@ class FieldPlan:
         )
 
 
-_ENTRIES = {"kind", "title", "trials", "settings", "groups", "reference", "method"}
+_ENTRIES = {
+    *("kind", "title", "trials", "group_trials", "settings", "groups", "reference", "method")
+}
+_OPTIONAL = {"title", "group_trials", "reference"}
 _METHOD_ENTRIES = {
     *("name", "estimator", "parameters", "given_shares", "adapts", "settings", "trials")
 }
 _RULES = {
     "title": STRING,
     "trials": TRIALS,
+    "group_trials": TRIALS_BY_GROUP,
     "settings": SOME_NAMES,
     "groups": GROUPS,
     "reference": STRING,
@@ -355,7 +369,7 @@ def parse_field_plan(name: str, raw: Mapping[str, Any]) -> FieldPlan:
     FieldPlan
         Checked.
     """
-    unknown, missing = set(raw) - _ENTRIES, _ENTRIES - {"title", "reference"} - set(raw)
+    unknown, missing = set(raw) - _ENTRIES, _ENTRIES - _OPTIONAL - set(raw)
     if unknown or missing:
         what = f"has no entry for {min(unknown)!r}" if unknown else f"lacks {min(missing)!r}"
         raise PlanError(
@@ -370,6 +384,12 @@ def parse_field_plan(name: str, raw: Mapping[str, Any]) -> FieldPlan:
             raise PlanError(f"A pair must be DATASET/SOURCE-TARGET, but {name} has {pair!r}.")
     if len(set(pairs)) < len(pairs) or not pairs:
         raise PlanError(f"The groups of {name} must hold pairs, and no pair twice.")
+    group_trials = raw.get("group_trials", {})
+    if not set(group_trials) <= set(groups):
+        raise PlanError(
+            f"The group_trials of {name} must be of its groups {', '.join(groups)}, but name "
+            f"{min(set(group_trials) - set(groups))!r}."
+        )
     methods = []
     for entry in raw["method"]:
         if set(entry) - _METHOD_ENTRIES or not {"name", "estimator"} <= set(entry):
@@ -394,4 +414,5 @@ def parse_field_plan(name: str, raw: Mapping[str, Any]) -> FieldPlan:
         raw["trials"],
         tuple(methods),
         reference,
+        group_trials,
     )

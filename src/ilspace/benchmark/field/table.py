@@ -266,8 +266,11 @@ _DIRECTIONS = ("adapted", "unadapted")
 
 def _is_below(said: Sequence[Mapping[str, Any]]) -> bool:
     """Tell whether trusted rows of a pair are significantly below 90 % right."""
-    trusted = sum(each.get("trusted", 0) for each in said)
-    right = sum(each.get("trusted_right", 0) for each in said)
+    # trials share most of their rows: on the mean of them
+    trusted, right = (
+        round(np.mean([each.get(name, 0) for each in said]))
+        for name in ("trusted", "trusted_right")
+    )
     return trusted > 0 and binomtest(right, trusted, 0.9, alternative="less").pvalue < 0.05
 
 
@@ -280,7 +283,8 @@ class SelfReport:
     trusted : float
         Mean share of trusted rows over the pairs, in %.
     trusted_right : float
-        Share of trusted rows that are right, all pairs together, in %.
+        Share of trusted rows that are right, all pairs together, in %; of each pair the mean over
+        its trials counts.
     expected_close, confidence_close : float
         Share of the pairs on which the expected accuracy, or the mean probability, is within 10
         points of the accuracy, in %.
@@ -289,11 +293,12 @@ class SelfReport:
     verdicts : mapping of str to int
         How often each verdict was given.
     misplaced : int
-        Pairs whose trusted rows are significantly below 90 % right (one-sided binomial test, 5 %).
+        Pairs whose trusted rows are significantly below 90 % right (one-sided binomial test, 5 %,
+        on the mean counts of the trials).
     named, named_right : float
         Of the cases in which adapted and unadapted labels differ by a point of accuracy or more,
         the share in which the verdict names one; of these, the share in which it is the better
-        one; in %.
+        one; in %. A pair weighs the same, whatever the number of its trials.
     """
 
     trusted: float
@@ -332,18 +337,26 @@ def self_report(row: FieldRow) -> SelfReport | None:
         ]
         return float(np.mean(values)) if values else np.nan
 
-    said = [each for pair in by_pair for each in pair]
-    n_trusted = sum(each.get("trusted", 0) for each in said)
-    n_right = sum(each.get("trusted_right", 0) for each in said)
+    n_trusted, n_right = (
+        sum(float(np.mean([each.get(name, 0) for each in pair])) for pair in by_pair)
+        for name in ("trusted", "trusted_right")
+    )
     gap = np.abs(row.means["confidence"] - row.accuracy)
-    words = [each["verdict"] for each in said if "verdict" in each]
-    gains = [
-        (each["verdict"], each["accuracy"] - each["unadapted"])
-        for each in said
+    words = [each["verdict"] for pair in by_pair for each in pair if "verdict" in each]
+    cases = [
+        (
+            each["verdict"] in _DIRECTIONS,
+            (each["verdict"] == "adapted") == (gain > 0),
+            1 / len(pair),
+        )
+        for pair in by_pair
+        for each in pair
         if {"verdict", "unadapted"} <= each.keys()
+        and abs(gain := each["accuracy"] - each["unadapted"]) >= 1
     ]
-    gains = [(word, gain) for word, gain in gains if abs(gain) >= 1]
-    named = [(word == "adapted") == (gain > 0) for word, gain in gains if word in _DIRECTIONS]
+    n_cases = sum(weight for *_, weight in cases)
+    n_named = sum(weight for is_named, _, weight in cases if is_named)
+    n_named_right = sum(weight for is_named, is_right, weight in cases if is_named and is_right)
     return SelfReport(
         trusted=over_pairs(lambda each: 100 * each["trusted"] / each["n_test"], "trusted"),
         trusted_right=100 * n_right / n_trusted if n_trusted else np.nan,
@@ -355,6 +368,6 @@ def self_report(row: FieldRow) -> SelfReport | None:
         shares_error=over_pairs(lambda each: 100 * each["shares_error"], "shares_error"),
         verdicts={word: words.count(word) for word in sorted(set(words))},
         misplaced=sum(_is_below(each) for each in by_pair),
-        named=100 * len(named) / len(gains) if gains else np.nan,
-        named_right=100 * float(np.mean(named)) if named else np.nan,
+        named=100 * n_named / n_cases if n_cases else np.nan,
+        named_right=100 * n_named_right / n_named if n_named else np.nan,
     )
