@@ -23,7 +23,7 @@ from ilspace.cli.app import app
 from ilspace.tables import TableError, read_table
 from ilspace.tables.encoding import SCALINGS
 
-TABLES = small_tables()
+TABLES = small_tables().moved()
 FILES = ["model.safetensors", "predictions.csv", "report.html", "summary.json"]
 COMMAND = [sys.executable, "-m", "ilspace.cli", "adapt"]
 SINGLE = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}

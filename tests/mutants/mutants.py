@@ -477,6 +477,16 @@ MUTANTS = (
         ("tests/tables/test_verdict.py::test_with_more_rows_a_smaller_gain_is_enough",),
     ),
     Mutant(
+        "few-columns-are-evidence",
+        "committee and verdict",
+        "tables/verdict.py",
+        "return share_of_shifted_columns(source, target) <= 0.5",
+        "return False",
+        (
+            "tests/tables/test_verdict.py::test_few_columns_that_are_where_they_were_are_no_evidence",
+        ),
+    ),
+    Mutant(
         "embeddings-and-n-grams-scaled-together",
         "committee and verdict",
         "tables/kinds.py",

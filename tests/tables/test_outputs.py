@@ -24,7 +24,7 @@ from ilspace.tables.outputs import check_folder, staged, summary_of, write_outpu
 from ilspace.tables.prediction import csv_lines, predictions_table
 from ilspace.tables.verdict import Word
 
-TABLES = small_tables()
+TABLES = small_tables().moved()
 TOLD = {"stages": [], "steps": []}
 FILES = ["model.safetensors", "predictions.csv", "report.html", "summary.json"]
 

@@ -17,6 +17,7 @@ from ilspace.tables.diagnosis import diagnose
 from ilspace.tables.held_out import HeldOut
 from ilspace.tables.labels import LabelledTables
 from ilspace.tables.members import MEMBERS
+from ilspace.tables.shift import share_of_shifted_columns
 from ilspace.tables.verdict import (
     CERTAINTY,
     FEWEST_LABELS,
@@ -58,15 +59,38 @@ class Constant(BaseEstimator):
 # -- each of the four words ----------------------------------------------------------------------
 
 
-def test_adapted_without_labels():
+def test_few_columns_that_are_where_they_were_are_no_evidence():
     found = verdict_of(labelled(0))
+    assert found.expected[ADAPTED] - found.expected[UNADAPTED] >= verdict.GAINS[1]
+    assert (found.word, found.recommended) == (Word.CANNOT_TELL, UNADAPTED)
+    assert "With fewer than 10 columns, of which half or fewer have shifted" in found.reason
+    assert found.n_more == FEWEST_LABELS
+    wide = labelled(0)
+    more = {f"x{i}": np.arange(36) % 5 for i in range(3)}
+    wide = wide._replace(
+        source=wide.source.assign(**{name: np.arange(45) % 5 for name in more}),
+        target=wide.target.assign(**more),
+    )
+    assert verdict_of(wide).word == Word.ADAPTED
+
+
+def test_columns_have_shifted_where_most_of_their_values_lie_elsewhere():
+    rng = np.random.default_rng(0)
+    source = np.c_[rng.normal(size=(200, 4)), np.ones(200)]
+    target = rng.normal(size=(100, 5)) + [0, 0.5, 2, -2, 9]  # constant columns do not count
+    assert share_of_shifted_columns(source, target) == 0.5
+    assert share_of_shifted_columns(np.ones((5, 2)), np.zeros((5, 2))) == 0
+
+
+def test_adapted_without_labels():
+    found = verdict_of(labelled(0, TABLES.moved()))
     assert found.word == Word.ADAPTED == "adapted"
     assert found.sentence == "Use the adapted labels."
     assert found.judged_by == "agreement"
     assert found.expected[ADAPTED] - found.expected[UNADAPTED] >= verdict.GAINS[0]
     assert (found.probability, found.n_more, found.scores) == (None, None, {})
     assert "No target label confirms it." in found.reason
-    assert "too few to confirm it" in verdict_of(labelled(9)).reason
+    assert "too few to confirm it" in verdict_of(labelled(9, TABLES.moved())).reason
 
 
 @pytest.mark.parametrize(

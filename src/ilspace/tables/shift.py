@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.spatial.distance import pdist, squareform
 from sklearn.linear_model import LogisticRegression
+from sklearn.metrics import roc_auc_score
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -17,6 +18,9 @@ MOST_ROWS = 500
 """Rows of each domain that the measures look at; more change little and cost their square."""
 
 N_PERMUTATIONS = 999
+
+_SHIFTED = 0.25
+"""How far the area under the ROC curve of a column is from a half, if it has shifted."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +68,27 @@ def measure_shift(source: np.ndarray, target: np.ndarray, *, seed: int = 0) -> S
     )
     mmd, p_value = mmd_test(source, target, rng=rng)
     return Shift(covariance_shift(source, target), mmd, p_value, a_distance(source, target))
+
+
+def share_of_shifted_columns(source: np.ndarray, target: np.ndarray) -> float:
+    """Share of the columns in which the target lies above, or below, most of the source.
+
+    Parameters
+    ----------
+    source, target : ndarray of shape (n, p)
+        Rows in one space.
+
+    Returns
+    -------
+    float
+        Share of the columns that vary in the source in which a target row is the larger one of a
+        random pair, or the smaller one, in more than three of four cases.
+    """
+    domains = np.repeat([0, 1], [len(source), len(target)])
+    varies = np.ptp(source, axis=0) > 0
+    columns = np.concatenate([source, target])[:, varies]
+    areas = np.array([roc_auc_score(domains, column) for column in columns.T])
+    return float(np.mean(np.abs(areas - 0.5) > _SHIFTED)) if len(areas) else 0.0
 
 
 def covariance_shift(source: np.ndarray, target: np.ndarray, *, n_axes: int = 20) -> float:
