@@ -492,7 +492,7 @@ MUTANTS = (
         "tables/kinds.py",
         "return [len(self.ngram_names), len(self.embeddings.names)]",
         "return [len(self.names)]",
-        ("tests/tables/test_sentences.py::test_both_are_the_two_side_by_side_and_vary_alike",),
+        ("tests/tables/test_sentences.py::test_n_grams_and_embeddings_are_scaled_apart",),
     ),
     Mutant(
         "adapted-where-it-cannot-tell",

@@ -175,6 +175,14 @@ def test_both_are_the_two_side_by_side_and_vary_alike(vectors):
     np.testing.assert_allclose([variances[:n].sum(), variances[n:].sum()], [4, 4])
 
 
+def test_n_grams_and_embeddings_are_scaled_apart():
+    (ngrams,) = plan_columns(SOURCE, TARGET, text_features="tfidf").target
+    assert isinstance(ngrams, Text)
+    both = TextWithEmbeddings("text", ngrams.words, ngrams.characters)
+    assert both.pools == [*ngrams.pools, DIMENSIONS]
+    assert sum(both.pools) == len(both.names)
+
+
 def test_without_words_in_common_embeddings_remain(vectors):
     table, other = (
         pd.DataFrame({"text": [f"{word * 3} {word * 4} {word * 5} {word * 6}" for word in letters]})
