@@ -86,7 +86,7 @@ def test_words_that_one_table_alone_has_are_understood(vectors, tmp_path):
 def test_by_default_both_where_there_are_vectors(vectors, monkeypatch):
     plan = plan_columns(SOURCE, TARGET)
     assert type(plan.target[0]) is TextWithEmbeddings
-    assert f"n-grams and {DIMENSIONS} of sentence embeddings (by wordllama" in plan.notes[0]
+    assert f"n-grams and {DIMENSIONS} dimensions of sentence embeddings (wordllama" in plan.notes[0]
     monkeypatch.setitem(sys.modules, "wordllama", None)
     module._vectors.cache_clear()
     two = SOURCE.assign(other=SOURCE["text"])
@@ -123,7 +123,7 @@ def test_the_logging_of_a_program_stays_as_it_is(vectors):
     before = root.level, list(root.handlers)
     for name in [each for each in sys.modules if each.partition(".")[0] == "wordllama"]:
         del sys.modules[name]
-    module.why_unusable()
+    module.why_unavailable()
     assert (root.level, list(root.handlers)) == before
 
 
@@ -192,7 +192,7 @@ def test_without_words_in_common_embeddings_remain(vectors):
     assert plan.target == (Sentences("text"),)
     own = plan_columns(table, other, text=["text"], text_features="both", matching="none")
     assert [type(each) for each in (*own.source, *own.target)] == [Sentences] * 2
-    assert f"{DIMENSIONS} of sentence embeddings" in plan.notes[0]
+    assert f"{DIMENSIONS} dimensions of sentence embeddings" in plan.notes[0]
 
 
 def test_both_are_saved_and_their_words_named(vectors, tmp_path):

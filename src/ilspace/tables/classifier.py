@@ -40,7 +40,6 @@ from ilspace.tables.held_out import (
     N_FOLDS,
     HeldOut,
 )
-from ilspace.tables.kinds import TEXT_KINDS
 from ilspace.tables.members import (
     ASKED,
     MEMBERS,
@@ -48,7 +47,7 @@ from ilspace.tables.members import (
     LogisticRule,
 )
 from ilspace.tables.restored import check_restored
-from ilspace.tables.sentences import AUTO
+from ilspace.tables.sentences import AUTO, TEXT_FEATURES
 from ilspace.tables.several import several_sources
 from ilspace.tables.training import COMMITTEE, Tables, Training
 from ilspace.tables.trust import Trust, in_words, learn_trust
@@ -177,7 +176,7 @@ class TableClassifier(ClassifierMixin, BaseEstimator):
         "ids": ["array-like"],
         "ignored": ["array-like"],
         "text": ["array-like"],
-        "text_features": [StrOptions(set(TEXT_KINDS))],
+        "text_features": [StrOptions(set(TEXT_FEATURES))],
         "trust": [Interval(Real, 0, 1, closed="left")],
         "random_state": ["random_state"],
         "callback": [callable, None],

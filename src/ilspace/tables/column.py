@@ -57,9 +57,8 @@ class Column(ABC):
     """What a file holds of it."""
 
     @classmethod
-    @abstractmethod
     def recognise(cls, name: str, sides: Sequence[pd.Series], notes: list[str]) -> Column | str:
-        """Tell whether a column is of this kind.
+        """Tell whether a column is of this kind; by default it is not.
 
         Parameters
         ----------
@@ -75,6 +74,7 @@ class Column(ABC):
         Column or str
             The feature; or why it is left out; or an empty string, if it is of another kind.
         """
+        return ""
 
     @property
     def names(self) -> list[str]:

@@ -12,13 +12,7 @@ import numpy as np
 from ilspace.tables.column import Column
 from ilspace.tables.errors import TableError
 from ilspace.tables.free_text import are_free_text
-from ilspace.tables.kinds import (
-    TEXT_KINDS,
-    Empty,
-    Number,
-    are_mostly_numbers,
-    asked_kinds,
-)
+from ilspace.tables.kinds import Empty, Number, are_mostly_numbers, learn_text, recognise
 from ilspace.tables.sentences import AUTO
 from ilspace.tables.values import are_dates, as_table, has_fractions, is_text
 
@@ -234,11 +228,10 @@ def _columns(
             continue
         sides = [table[name] for table in tables]
         if name in text:
-            kind = TEXT_KINDS[text_features]
-            found = Empty.recognise(name, sides, notes) or kind.learn(name, sides, notes)
+            found = Empty.recognise(name, sides, notes)
+            found = found or learn_text(name, sides, notes, text_features=text_features)
         else:
-            kinds = (kind.recognise(name, sides, notes) for kind in asked_kinds(text_features))
-            found = next(filter(None, kinds))
+            found = recognise(name, sides, notes, text_features=text_features)
         if isinstance(found, str):
             left_out.setdefault(found, []).append(name)
         else:

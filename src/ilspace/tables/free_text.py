@@ -217,27 +217,6 @@ def refuse_numbers(name: str, sides: Sequence[pd.Series]) -> None:
             )
 
 
-def note_on_text(name: str, features: str) -> str:
-    """A sentence about a column of text.
-
-    Parameters
-    ----------
-    name : str
-        As in the header.
-    features : str
-        What it becomes.
-
-    Returns
-    -------
-    str
-        For the report.
-    """
-    return (
-        f"Taken for free text, and described by {features}: {name} (--ignore leaves it out, --id "
-        "hands it on with the predictions)."
-    )
-
-
 def are_free_text(sides: Sequence[pd.Series]) -> bool:
     """Tell free text from categories, names, addresses and identifiers.
 

@@ -1,6 +1,6 @@
 """Kinds of columns, one class each: how they look, what they become, what a file holds of them.
 
-A new kind is one more class, with its place in `KINDS` and in `ENCODED`.
+A new kind is one more class, with its place in `KINDS`, in `ENCODED` and in :func:`recognise`.
 """
 
 from __future__ import annotations
@@ -20,19 +20,16 @@ from ilspace.tables.free_text import (
     Ngrams,
     are_free_text,
     learn_ngrams,
-    note_on_text,
     refuse_numbers,
     texts_of,
 )
 from ilspace.tables.sentences import (
     AUTO,
     BOTH,
-    DIMENSIONS,
-    OF_EMBEDDINGS,
     TFIDF,
     WORDLLAMA,
     Sentences,
-    why_unusable,
+    why_unavailable,
 )
 from ilspace.tables.values import (
     COMMAS_IN_NUMBER,
@@ -160,39 +157,6 @@ class Text(Column):
         "characters": _ngrams_schema("char_wb"),
     }
 
-    @classmethod
-    def recognise(cls, name, sides, notes):
-        """Many different strings of several words; see :class:`Column`."""
-        return cls.learn(name, sides, notes) if are_free_text(sides) else ""
-
-    @classmethod
-    def learn(
-        cls, name: str, sides: Sequence[pd.Series], notes: list[str]
-    ) -> Text | Sentences | str:
-        """Learn how to read a column that holds text, whether it looks so or not.
-
-        Parameters
-        ----------
-        name : str
-            As in the header.
-        sides : sequence of Series
-            The column in each table that has to agree on it.
-        notes : list of str
-            Takes a sentence about it.
-
-        Returns
-        -------
-        Text, Sentences or str
-            The feature; or why it is left out.
-        """
-        refuse_numbers(name, sides)
-        found = learn_ngrams(sides)
-        if found is None:
-            return f"Without words that {'both tables have' if sides[1:] else 'recur'}"
-        column = cls(name, *found)
-        notes.append(note_on_text(name, column.about))
-        return column
-
     @property
     def about(self) -> str:
         """What its encoded columns are."""
@@ -223,9 +187,10 @@ class Text(Column):
 class TextWithEmbeddings(Text):
     """Free text, as the dimensions of :class:`Text` and as sentence embeddings beside them.
 
-    Both vary alike: on random three quarters of the rows of the benchmark's sentences that was at
-    least as good as half and a quarter of that weight for the n-grams. In a language that the
-    embeddings do not know they cost little, see ``docs/measurements/sentences.py``.
+    N-grams and embeddings have the same total variance: on random three quarters of the rows of
+    the benchmark's sentences, with target labels, that was at least as good as less weight for the
+    n-grams. ``docs/measurements/sentences.py`` compares them, also in a language that the
+    embeddings do not know.
 
     Attributes
     ----------
@@ -237,33 +202,10 @@ class TextWithEmbeddings(Text):
 
     schema = {**Text.schema, "model": Sentences.schema["model"]}
 
-    @classmethod
-    def learn(
-        cls, name: str, sides: Sequence[pd.Series], notes: list[str]
-    ) -> Text | Sentences | str:
-        """Learn how to read a column that holds text, whether it looks so or not.
-
-        Parameters
-        ----------
-        name : str
-            As in the header.
-        sides : sequence of Series
-            The column in each table that has to agree on it.
-        notes : list of str
-            Takes a sentence about it.
-
-        Returns
-        -------
-        TextWithEmbeddings or Sentences
-            The feature; without n-grams that both tables have, embeddings remain.
-        """
-        found = super().learn(name, sides, notes)
-        return Sentences.learn(name, sides, notes) if isinstance(found, str) else found
-
     @property
     def about(self):
         """What its encoded columns are."""
-        return f"{super().about} and {DIMENSIONS} {OF_EMBEDDINGS}"
+        return f"{super().about} and {self.embeddings.about}"
 
     @property
     def embeddings(self) -> Sentences:
@@ -287,51 +229,6 @@ class TextWithEmbeddings(Text):
     def known(self, values):
         """Rows with a text that either can read; see :class:`Column`."""
         return ~np.isnan(values).all(axis=1)
-
-
-class AnyText(Column):
-    """Free text, as the other kinds of it: with embeddings where these can be had."""
-
-    @classmethod
-    def recognise(cls, name, sides, notes):
-        """Many different strings of several words; see :class:`Column`."""
-        return cls.learn(name, sides, notes) if are_free_text(sides) else ""
-
-    @classmethod
-    def learn(
-        cls, name: str, sides: Sequence[pd.Series], notes: list[str]
-    ) -> Text | Sentences | str:
-        """Learn how to read a column; see :meth:`Text.learn`.
-
-        Parameters
-        ----------
-        name : str
-            As in the header.
-        sides : sequence of Series
-            The column in each table that has to agree on it.
-        notes : list of str
-            Takes a sentence about it, and one about embeddings that are missing.
-
-        Returns
-        -------
-        Text, Sentences or str
-            The feature; or why it is left out.
-        """
-        reason = why_unusable()
-        if not reason:
-            return TextWithEmbeddings.learn(name, sides, notes)
-        found = Text.learn(name, sides, notes)
-        hint = (
-            f"{reason}. English texts are better described with them; --text-features tfidf leaves "
-            "out this note."
-        )
-        if not isinstance(found, str) and hint not in notes:
-            notes.append(hint)
-        return found
-
-    def read(self, column):
-        """There are no columns of this kind."""
-        raise TypeError(f"The column {self.name!r} is of no kind.")
 
 
 @dataclass(frozen=True)
@@ -399,14 +296,6 @@ KINDS: dict[str, type[Column]] = {
 }
 """All kinds, by what a file calls them."""
 
-TEXT_KINDS: dict[str, type[Text] | type[Sentences] | type[AnyText]] = {
-    AUTO: AnyText,
-    TFIDF: Text,
-    WORDLLAMA: Sentences,
-    BOTH: TextWithEmbeddings,
-}
-"""Kinds of free text, by what describes it."""
-
 ENCODED: tuple[type[Column], ...] = (
     Number,
     Text,
@@ -418,42 +307,95 @@ ENCODED: tuple[type[Column], ...] = (
 """Kinds of features, in the order in which encoded columns come."""
 
 
-def asked_kinds(text_features: str) -> list[type[Column]]:
-    """Kinds in the order in which a column is asked whether it is one.
+def recognise(
+    name: str, sides: Sequence[pd.Series], notes: list[str], *, text_features: str
+) -> Column | str:
+    """Find out of which kind a column is.
 
     Parameters
     ----------
-    text_features : str
-        What describes free text, one of `TEXT_KINDS`.
+    name : str
+        As in the header.
+    sides : sequence of Series
+        The column in each table that has to agree on it.
+    notes : list of str
+        Takes sentences about what was decided.
+    text_features : {"auto", "tfidf", "wordllama", "both"}
+        Features of free text.
 
     Returns
     -------
-    list of type
-        One of them is for free text.
+    Column or str
+        The feature; or why it is left out.
     """
-    return [Dates, Empty, Number, TEXT_KINDS[text_features], Category]
+    for kind in (Dates, Empty, Number):
+        if found := kind.recognise(name, sides, notes):
+            return found
+    if are_free_text(sides):
+        return learn_text(name, sides, notes, text_features=text_features)
+    return Category.recognise(name, sides, notes)
+
+
+def learn_text(
+    name: str, sides: Sequence[pd.Series], notes: list[str], *, text_features: str
+) -> Column | str:
+    """Learn the features of a column of text, whether it looks like text or not.
+
+    Parameters
+    ----------
+    name, sides, notes : str, sequence of Series, list of str
+        As for :func:`recognise`.
+    text_features : {"auto", "tfidf", "wordllama", "both"}
+        Which features; without n-grams that the tables share, embeddings alone, if asked for.
+
+    Returns
+    -------
+    Column or str
+        The feature; or why it is left out.
+    """
+    refuse_numbers(name, sides)
+    unavailable = why_unavailable() if text_features == AUTO else ""
+    has_embeddings = text_features != TFIDF and not unavailable
+    ngrams = None if text_features == WORDLLAMA else learn_ngrams(sides)
+    if ngrams is not None:
+        column = (TextWithEmbeddings if has_embeddings else Text)(name, *ngrams)
+    elif has_embeddings:
+        column = Sentences(name)
+    else:
+        return f"Without words that {'both tables have' if sides[1:] else 'recur'}"
+    notes.append(
+        f"Taken for free text, and described by {column.about}: {name} (--ignore leaves it out, "
+        "--id hands it on with the predictions)."
+    )
+    hint = f"{unavailable}. They are better for English texts (--text-features tfidf: no hint)."
+    if unavailable and hint not in notes:
+        notes.append(hint)
+    return column
+
+
+_FEATURES_OF = {TextWithEmbeddings: BOTH, Sentences: WORDLLAMA, Text: TFIDF}
+"""Features by kind; if there are several texts, the first kind that one of them is of counts."""
 
 
 def used_text_features(columns: Sequence[Column], asked: str) -> str:
-    """What describes free text in a table.
+    """Which features of free text a model uses.
 
     Parameters
     ----------
     columns : sequence of Column
-        Its features.
-    asked : str
-        What was asked for, one of `TEXT_KINDS`.
+        Features of a table.
+    asked : {"auto", "tfidf", "wordllama", "both"}
+        What was asked for.
 
     Returns
     -------
     str
-        With ``"auto"`` that which was chosen, if there is a text.
+        For ``"auto"``, what was chosen, if there is a text.
     """
     if asked != AUTO:
         return asked
     kinds = {type(each) for each in columns}
-    # of several texts one may have no n-grams in common
-    return next((name for name in (BOTH, WORDLLAMA, TFIDF) if TEXT_KINDS[name] in kinds), asked)
+    return next((name for kind, name in _FEATURES_OF.items() if kind in kinds), asked)
 
 
 def are_mostly_numbers(column: pd.Series) -> bool:

@@ -3,30 +3,24 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
 from ilspace.storage.schema import Check, Value
 from ilspace.tables.column import STRING, Column
-from ilspace.tables.free_text import are_free_text, note_on_text, refuse_numbers, texts_of
+from ilspace.tables.free_text import texts_of
 
-if TYPE_CHECKING:
-    import pandas as pd
-
-TFIDF, WORDLLAMA, BOTH, AUTO = "tfidf", "wordllama", "both", "auto"
-"""What describes free text; by default both, where the package wordllama can be loaded."""
+AUTO, TFIDF, WORDLLAMA, BOTH = TEXT_FEATURES = ("auto", "tfidf", "wordllama", "both")
+"""Features of free text; ``"auto"``: both where the package wordllama can be loaded."""
 
 DIMENSIONS = 256
 """Length of the vectors that come with the package."""
-
-OF_EMBEDDINGS = "of sentence embeddings (by wordllama, which predictions need too)"
-"""What these dimensions are called in a note."""
 
 _BLOCK = 1_000
 """Texts that are read at a time."""
@@ -71,13 +65,13 @@ def _logging_as_it_is() -> Iterator[None]:
         root.handlers[:] = handlers
 
 
-def why_unusable() -> str:
-    """Why there are no sentence embeddings here.
+def why_unavailable() -> str:
+    """Why sentence embeddings cannot be computed.
 
     Returns
     -------
     str
-        A sentence without its full stop; empty where there are some.
+        The error message; empty if they can be.
     """
     try:
         _vectors()
@@ -108,32 +102,10 @@ class Sentences(Column):
         "model": Value(str, check=Check(f"be {WORDLLAMA}", WORDLLAMA.__eq__)),
     }
 
-    @classmethod
-    def recognise(cls, name, sides, notes):
-        """Many different strings of several words; see :class:`~ilspace.tables.column.Column`."""
-        return cls.learn(name, sides, notes) if are_free_text(sides) else ""
-
-    @classmethod
-    def learn(cls, name: str, sides: Sequence[pd.Series], notes: list[str]) -> Sentences:
-        """Take a column for text, whether it looks so or not.
-
-        Parameters
-        ----------
-        name : str
-            As in the header.
-        sides : sequence of Series
-            The column in each table that has to agree on it.
-        notes : list of str
-            Takes a sentence about it.
-
-        Returns
-        -------
-        Sentences
-            The feature.
-        """
-        refuse_numbers(name, sides)
-        notes.append(note_on_text(name, f"{DIMENSIONS} {OF_EMBEDDINGS}"))
-        return cls(name)
+    @property
+    def about(self) -> str:
+        """What its encoded columns are."""
+        return f"{DIMENSIONS} dimensions of sentence embeddings (wordllama, needed to predict too)"
 
     @property
     def names(self):

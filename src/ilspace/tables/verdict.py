@@ -26,13 +26,10 @@ GAINS = (0.01, 0.03)
 """Bounds of the :func:`least_gain`."""
 
 FEW_COLUMNS = 10
-"""With fewer encoded columns, unlabelled rows tell that adaptation helps only if most of these have
-shifted.
+"""With fewer encoded columns, agreement is evidence of a gain only if most columns have shifted.
 
-Of 377 pairs of tables that nobody chose (``docs/measurements/other_tables.py``), half were looked
-at to find this rule. On the other half the recommended labels are then more than a point below the
-unadapted ones on 5 % instead of 11 %, and better by 0.35 points on the mean instead of worse by
-0.2."""
+Chosen on draw 0 of ``docs/measurements/other_tables.py``, with target labels; draw 1 shows what it
+is worth on pairs that it was not chosen on."""
 
 CERTAINTY = 0.9
 """Probability from which on a direction is named."""
@@ -121,9 +118,7 @@ def recommended_labels(
     """Which labels to give, until more is known.
 
     Where a committee cannot tell whether adaptation helps, and has learned from unlabelled target
-    rows alone, nobody is to be worse off for it: the unadapted ones. On random three quarters of
-    the rows of the field pairs (48 such fits of tables), the adapted labels were right from 9
-    points less to 14 points more often.
+    rows alone, nobody is to be worse off for it: the unadapted ones.
 
     Parameters
     ----------
@@ -218,11 +213,11 @@ def _found(model: TableClassifier, tables: LabelledTables, shift_p_value: float 
         return found
     reason = found.reason
     if not is_alone:  # somebody agrees with it
-        if not _are_few_and_in_place(model, tables):
+        if not _has_few_unshifted_columns(model, tables):
             return found
         reason += (
-            f" With fewer than {FEW_COLUMNS} columns, of which half or fewer have shifted, that is "
-            "no evidence."
+            f" But there are fewer than {FEW_COLUMNS} encoded columns, and most of them have not "
+            "shifted: agreement is no evidence then."
         )
     more = max(FEWEST_LABELS - n_labels, 1)
     return replace(
@@ -230,8 +225,8 @@ def _found(model: TableClassifier, tables: LabelledTables, shift_p_value: float 
     )
 
 
-def _are_few_and_in_place(model: TableClassifier, tables: LabelledTables) -> bool:
-    """Tell tables of few columns, most of which have about the values that they had."""
+def _has_few_unshifted_columns(model: TableClassifier, tables: LabelledTables) -> bool:
+    """Tell whether the tables have few columns, at most half of which have shifted."""
     encoder = model.source_encoder_
     if len(encoder.names) >= FEW_COLUMNS:
         return False
@@ -403,11 +398,8 @@ def _without_labels(
 def least_gain(differ: float, n_rows: int) -> float:
     """Expected gain of accuracy from which on adaptation is recommended without a label.
 
-    One standard error of the difference of two accuracies, at least 1 and at most 3 points. On
-    random three quarters of the rows of the field pairs, in 83 fits with a difference of a point or
-    more, the adapted labels are then recommended in 64, and the better ones in 60 of these; with
-    rare classes, of 78, in 56 and 51. With 3 points for any number of rows it was 50 and 47, and 45
-    and 40.
+    One standard error of the difference of two accuracies, at least 1 and at most 3 points: chosen
+    on random three quarters of the rows of the field pairs, with target labels.
 
     Parameters
     ----------

@@ -219,24 +219,14 @@ def notes(table: FieldTable) -> list[str]:
 
 def _trials(table: FieldTable) -> str:
     """How many trials the groups have, in words."""
-    most = {
-        group: max(
-            (int(row.n_trials[chosen].max()) for block in table.blocks for row in block.rows),
-            default=0,
-        )
-        for group in table.plan.groups
-        if (chosen := table.members(group)).any()
-    }
-    by_count: dict[int, list[str]] = {}
-    for group, n_trials in most.items():
-        by_count.setdefault(n_trials, []).append(group)
-    words = [f"{n} {'trial' if n == 1 else 'trials'}" for n in by_count]
-    if len(words) < 2:
-        return words[0] if words else "0 trials"
-    return " and ".join(
-        f"{each} ({', '.join(groups)})"
-        for each, groups in zip(words, by_count.values(), strict=True)
-    )
+    counts = np.max([row.n_trials for block in table.blocks for row in block.rows] or [[0]], axis=0)
+    groups: dict[int, list[str]] = {}
+    for name in table.plan.groups:
+        groups.setdefault(int(np.max(counts * table.members(name))), []).append(name)
+    words = {n: f"{n} {'trial' if n == 1 else 'trials'}" for n in groups}
+    if len(groups) == 1:
+        return next(iter(words.values()))
+    return " and ".join(f"{words[n]} ({', '.join(names)})" for n, names in groups.items())
 
 
 def markdown_sheet(sheet: Sheet) -> list[str]:
