@@ -4,7 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
-from golden import cases, compare
+from golden import cases, compare, feature_cases
 
 HERE = Path(__file__).resolve().parent
 
@@ -24,7 +24,8 @@ def test_numbers_are_those_that_were_kept(name, request):
 
 
 def test_every_file_belongs_to_a_case():
-    assert {path.stem for path in HERE.glob("*.json")} == set(cases.CASES)
+    every = cases.CASES.keys() | feature_cases.FEATURE_CASES.keys()
+    assert {path.stem for path in HERE.glob("*.json")} == every
 
 
 def test_a_deviation_is_seen():

@@ -30,6 +30,7 @@ KINDS = (
     "labels and their page",
     "explanations",
     "features of pictures",
+    "labels on features",
 )
 
 
@@ -48,6 +49,12 @@ def golden(*names: str) -> tuple[str, ...]:
     """The tests that compare these golden cases."""
     test = "tests/golden/test_golden.py::test_numbers_are_those_that_were_kept"
     return tuple(f"{test}[{name}]" for name in names)
+
+
+def features(*names: str) -> tuple[str, ...]:
+    """The tests that compare labels on features."""
+    test = "tests/golden/test_features.py::test_labels_are_those_that_were_kept"
+    return tuple(f"{test}[features-{name}]" for name in names)
 
 
 MUTANTS = (
@@ -1357,5 +1364,54 @@ MUTANTS = (
         'digest = hashlib.sha256(content).digest() if store is not None else b""',
         'digest = str(file).encode() if store is not None else b""',
         ("tests/images/test_embedding.py",),
+    ),
+    # -- labels on features ------------------------------------------------------------------------
+    Mutant(
+        "counts-without-their-square-root",
+        "labels on features",
+        "datasets/preprocessing.py",
+        'return np.sqrt(normalize(X, norm="l1"))',
+        'return normalize(X, norm="l1")',
+        features("digits-as-counts"),
+    ),
+    Mutant(
+        "rows-divided-by-their-sum",
+        "labels on features",
+        "datasets/preprocessing.py",
+        '"l2": normalize,',
+        '"l2": partial(normalize, norm="l1"),',
+        features("digits-as-pixels"),
+    ),
+    Mutant(
+        "class-frequencies-do-not-weigh",
+        "labels on features",
+        "estimators/class_prior.py",
+        "return domains.with_class_prior(shares), Assumed(shares)",
+        "return domains, Assumed(shares)",
+        features("digits-of-other-frequencies"),
+    ),
+    Mutant(
+        "sources-weigh-alike",
+        "labels on features",
+        "ils/sources.py",
+        "CONTRAST = 1.5",
+        "CONTRAST = 0.0",
+        features("digits-of-two-sources"),
+    ),
+    Mutant(
+        "target-labels-forgotten",
+        "labels on features",
+        "domains/labels.py",
+        "    codes[labelled] = found\n",
+        "",
+        features("digits-with-some-labels"),
+    ),
+    Mutant(
+        "pictures-of-eight-pixels",
+        "labels on features",
+        "images/backbones.py",
+        "_SIDE = 16",
+        "_SIDE = 8",
+        features("folders-of-pictures"),
     ),
 )
