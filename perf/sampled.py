@@ -21,7 +21,7 @@ import pandas as pd
 
 from ilspace.datasets import load_digit_pair
 from ilspace.ils import ridge_rule, rounds
-from ilspace.tables import TableClassifier, training
+from ilspace.tables import TableClassifier, learning
 
 ALL = 10**9
 N_COLUMNS, N_CLASSES = 20, 5
@@ -72,7 +72,7 @@ def accuracy(tables, seed: int) -> tuple[float, float]:
     began = time.process_time()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        model = TableClassifier(random_state=seed).fit(
+        model = TableClassifier("ils", random_state=seed).fit(
             pd.DataFrame(X, columns=names), y, pd.DataFrame(Xt, columns=names)
         )
         said = model.predict(pd.DataFrame(Xt, columns=names))
@@ -92,7 +92,7 @@ def main() -> None:
             sampled, short = accuracy(tables, seed)
             with (
                 mock.patch.object(rounds, "PAIR_ROWS", ALL),
-                mock.patch.object(training, "PAIR_ROWS", ALL),
+                mock.patch.object(learning, "PAIR_ROWS", ALL),
                 mock.patch.object(ridge_rule, "TRAINING_ROWS", ALL),
             ):
                 full, long = accuracy(tables, seed)

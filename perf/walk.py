@@ -1,4 +1,4 @@
-"""Count the files and functions of ours that a fit, and a prediction, visit.
+"""Count the files and functions of ours that a fit, a prediction and a job visit.
 
 python perf/walk.py
 """
@@ -7,13 +7,18 @@ from __future__ import annotations
 
 import ast
 import sys
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
+from unittest import mock
 
 import numpy as np
+import pandas as pd
 
 import ilspace
 from ilspace import ILSClassifier, ILSTransformer
+from ilspace.cli.adapt import adapt
+from ilspace.tables.encoding import TableEncoder
 
 ROOT = Path(ilspace.__file__).resolve().parent
 
@@ -71,6 +76,8 @@ def main() -> None:
     files, functions = visited(lambda: fitted.predict(Xt))
     print(f"ILSClassifier.predict: {len(files)} files, {len(functions)} functions")
     print("  " + ", ".join(sorted(files)))
+    with tempfile.TemporaryDirectory() as folder:
+        walk_adapt(Path(folder))
     ours = [kind for kind in ILSClassifier.__mro__ if kind.__module__.startswith("ilspace")]
     print(f"classes of ours in the MRO of ILSClassifier: {len(ours)}")
     print(f"parameters of ILSClassifier: {len(ILSClassifier().get_params(deep=False))}")
@@ -83,6 +90,39 @@ def main() -> None:
         if "trade_off" in line and "draw_trade_off" not in line
     ]
     print(f"lines of code that mention trade_off: {len(mentions)}")
+
+
+def walk_adapt(folder: Path) -> None:
+    """Count what ``ilspace adapt`` visits on 300 + 300 rows, and how often tables are encoded."""
+    rng, paths = np.random.default_rng(0), []
+    for name in ("source", "target"):
+        table = pd.DataFrame(rng.normal(size=(300, 8)), columns=list("abcdefgh"))
+        table["color"] = np.where(table["a"] > 0, "red", "blue")
+        if name == "source":
+            table["label"] = np.where(table["b"] + rng.normal(size=300) > 0, "yes", "no")
+        paths.append(str(folder / f"{name}.csv"))
+        table.to_csv(paths[-1], index=False)
+    options = {"label": "label", "quiet": True, "force": True}
+    adapt(paths, folder / "out", **options)
+    encoded: list[int] = []
+
+    def counted(name: str) -> Callable[..., object]:
+        method = getattr(TableEncoder, name)
+
+        def call(self: TableEncoder, *tables: pd.DataFrame) -> object:
+            encoded.append(len(tables))
+            return method(self, *tables)
+
+        return call
+
+    with (
+        mock.patch.object(TableEncoder, "fit_transform", counted("fit_transform")),
+        mock.patch.object(TableEncoder, "transform", counted("transform")),
+    ):
+        files, functions = visited(lambda: adapt(paths, folder / "out", **options))
+    print(f"ilspace adapt: {len(files)} files, {len(functions)} functions")
+    print(f"  tables encoded: {sum(encoded)}")
+    print("  " + ", ".join(sorted(files)))
 
 
 def _code(path: Path) -> list[str]:

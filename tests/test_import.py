@@ -11,7 +11,10 @@ import pytest
 import ilspace
 from ilspace.cli._refusals import REQUESTS
 
-_OPTIONAL = ["torch", "cupy", "dask", "matplotlib", "plotly", "pandas", "typer", "rich", "skada"]
+_OPTIONAL = [
+    *("torch", "cupy", "dask", "matplotlib", "plotly", "pandas", "typer", "rich", "skada"),
+    *("skrub", "skops", "jinja2"),
+]
 
 _SCRIPT = f"""
 import sys
@@ -42,7 +45,7 @@ def test_import_has_no_side_effect():
 
 
 def test_tables_load_only_what_they_use():
-    unused = ("sklearn.datasets", "sklearn.cluster", "sklearn.ensemble", "ilspace.baselines.coral")
+    unused = ("sklearn.datasets", "sklearn.cluster", "skrub", "ilspace.baselines.coral")
     script = f"""
 import sys; sys.path[:] = {sys.path!r}
 import ilspace.tables.job, ilspace.tables.outputs

@@ -1,13 +1,15 @@
 """One thread while it is asked for, and as many as before afterwards."""
 
+import io
 import threading
 
 import numpy as np
 import pytest
+from sklearn.linear_model import LogisticRegression
 from threadpoolctl import ThreadpoolController, threadpool_limits
 
 from ilspace import ILSClassifier
-from ilspace.backend import one_thread
+from ilspace.backend import linalg, one_thread
 from ilspace.domains import Domain
 from ilspace.ils.fit import threads_for
 from ilspace.ils.seen import SeenDomain
@@ -112,26 +114,42 @@ def test_loops_have_one_thread_too():
     [(60, 1, "", 1), (59, 1, "", 2), (59, 2, "", 1), (59, 2, "2", 2), (60, 2, "2", 1)],
 )
 def test_a_job_goes_by_the_rows_of_its_tables_and_by_what_threads_gain(
-    tmp_path, monkeypatch, few_rows, few_threads, asked, expected
+    monkeypatch, few_rows, few_threads, asked, expected
 ):
     pd = pytest.importorskip("pandas")
-    from ilspace.tables import prediction
-    from ilspace.tables.job import Listener, adapt_files
+    pytest.importorskip("skrub")
+    from ilspace.tables.job import Listener, adapt
+    from ilspace.tables.outputs import label_blocks
 
-    monkeypatch.setattr(prediction, "_FEW_ROWS", few_rows)
-    monkeypatch.setattr(prediction, "_FEW_THREADS", few_threads)
-    for name in prediction._THREADS:
+    monkeypatch.setattr(linalg, "_FEW_ROWS", few_rows)
+    monkeypatch.setattr(linalg, "_FEW_THREADS", few_threads)
+    for name in linalg._THREADS:
         monkeypatch.delenv(name, raising=False)
     if asked:
         monkeypatch.setenv("OMP_NUM_THREADS", asked)
     rng = np.random.default_rng(0)
-    paths = [tmp_path / "source.csv", tmp_path / "target.csv"]
-    for path in paths:
-        y = np.arange(30) % 2
-        rows = pd.DataFrame(rng.normal(size=(30, 3)) + y[:, None], columns=list("abc"))
-        (rows.assign(label=y) if path == paths[0] else rows).to_csv(path, index=False)
+    y = np.arange(30) % 2
+    source, target = (
+        pd.DataFrame(rng.normal(size=(30, 3)) + y[:, None], columns=list("abc")) for _ in range(2)
+    )
     seen = {}
-    listener = Listener(on_stage=lambda stage: seen.update({stage: n_threads()}))
-    adapt_files(*paths, label="label", method="linear", listener=listener)
-    assert seen["judging"] == seen["labelling"] == {expected}
+    listener = Listener(
+        on_stage=lambda stage: seen.update({stage: n_threads()}),
+        on_count=lambda done, total: seen.update({"held out": n_threads()}),
+    )
+    found = adapt(
+        source.assign(label=y), target, "label", method=LogisticRegression(), listener=listener
+    )
+    assert seen["fitting"] == seen["labelling"] == seen["held out"] == {expected}
     assert n_threads() == {2}
+
+    # rows of further files go by their block
+    monkeypatch.setattr(linalg, "_FEW_ROWS", few_rows - 30)
+    asked_for = []
+    monkeypatch.setattr(
+        type(found.model),
+        "predict_proba",
+        lambda self, block: asked_for.append(n_threads()) or np.full((len(block), 2), 0.5),
+    )
+    label_blocks(found.model, [target], output=io.StringIO())
+    assert asked_for == [{expected}]

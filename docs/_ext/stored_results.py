@@ -14,7 +14,7 @@ from ilspace.benchmark.field.table import (
     FieldTable,
     group_mean,
     is_worse,
-    recommended_accuracy,
+    share_right,
 )
 from ilspace.benchmark.formats import best_rows, number
 from ilspace.benchmark.kinds import load_experiment, summarise
@@ -89,10 +89,10 @@ class StoredResults:
             ``name`` (of the method), ``firsts`` (transfers on which no method of fixed parameters
             is better), ``above paper`` (transfers on which it is better than everything in the
             paper), or a transfer. Of the field benchmark the name is
-            ``experiment/setting/method/group measure``: the group may be ``all``, the measure is
-            ``accuracy`` (also if there is none), ``balanced``, ``log_loss`` or ``worse``, the
-            share of pairs more than a point below the reference; ``recommended`` and
-            ``recommended worse`` are those of the labels that the verdict recommends.
+            ``experiment/setting/method/group measure``. The group may be ``all``; the measure is
+            ``accuracy`` (also if there is none), ``balanced``, ``log_loss``, ``below`` and a row
+            (share of pairs more than a point below it), ``sure`` (share of rows), ``sure right``
+            (share of these), or of the expected accuracy ``close``, ``covered`` or ``error``.
 
         Returns
         -------
@@ -146,18 +146,17 @@ def _field_value(
     table: FieldTable, block: FieldBlock, row: FieldRow, quantity: str, name: str
 ) -> float:
     group, _, measure = quantity.partition(" ")
-    measures = {each: row.means[each] for each in ("accuracy", "balanced", "log_loss")}
-    measures[""] = row.accuracy
-    reference = block.accuracy_of(table.plan.reference)
-    recommended = recommended_accuracy(row, block.setting)
-    if recommended is not None:
-        measures["recommended"] = recommended
-    if reference is not None:
-        for prefix, accuracy in (("", row.accuracy), ("recommended ", recommended)):
-            if accuracy is not None:
-                measures[f"{prefix}worse"] = 100.0 * is_worse(accuracy - reference)
-    known = {each: table.members(each) for each in table.plan.groups} | {"all": block.counts}
-    chosen = _find(known, group, name) & block.counts
+    groups = {each: table.members(each) for each in table.plan.groups} | {"all": block.counts}
+    chosen = _find(groups, group, name) & block.counts
+    if measure == "sure right":
+        return share_right(row, chosen)
+    if measure.startswith("below "):
+        accuracies = {each.method.name: each.accuracy for each in block.rows}
+        theirs = _find(accuracies, measure.removeprefix("below "), name)
+        return group_mean(100.0 * is_worse(row.accuracy - theirs), chosen)
+    measures = {"": row.accuracy, "sure": row.means["sure_share"]}
+    for each in ("accuracy", "balanced", "log_loss", "close", "covered", "error"):
+        measures[each] = row.means[each]
     return group_mean(_find(measures, measure, name), chosen)
 
 

@@ -72,7 +72,7 @@ def label_rows(browser: webdriver.Chrome, truth: np.ndarray) -> None:
         return browser.find_element(By.ID, name).text
 
     def rest() -> None:
-        wait.until(lambda _: "%" in text("accuracy") and not text("learning"))
+        wait.until(lambda _: text("accuracy") != "–" and not text("learning"))
         sys.stdout.write(f"{text('progress')}: {text('accuracy')} {text('interval')}\n")
 
     rest()
@@ -92,7 +92,7 @@ def count_right(folder: Path, truth: np.ndarray) -> None:
     labels, learner = Task.of(job.open_labels().answers).labels, Learner(job)
     for n in range(0, N_LABELS + 1, 10):
         known = dict(list(labels.items())[:n])
-        found = learner.learn(Task(known))
+        *_, found = learner.learn(Task(known))
         right = np.array(job.classes)[found.codes] == truth
         share = right[np.setdiff1d(np.arange(N_TARGET), list(known))].mean()
         sys.stdout.write(f"{n} labels: {share:.1%} right, estimated {found.accuracy}\n")

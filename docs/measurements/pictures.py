@@ -12,9 +12,12 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
+import ilspace
 from ilspace.datasets import load_digit_pair
-from ilspace.tables.job import adapt_files
 
 N_PICTURES = 600
 
@@ -22,6 +25,7 @@ N_PICTURES = 600
 def main() -> None:
     """Write the pictures, adapt, and count."""
     rng, truth = np.random.default_rng(0), {}
+    plain = make_pipeline(StandardScaler(), LogisticRegression(max_iter=1000))
     with tempfile.TemporaryDirectory() as folder:
         for domain, name in zip(load_digit_pair(), ("source", "target"), strict=True):
             for row in rng.permutation(len(domain.X))[:N_PICTURES]:
@@ -32,11 +36,11 @@ def main() -> None:
                 Image.fromarray(pixels).save(place / f"{row}.png")
                 if name == "target":
                     truth[f"{row}.png"] = digit
-        found = adapt_files(Path(folder) / "source", Path(folder) / "target")
-    right = found.target["picture"].map(truth).to_numpy()
-    for each in ("adapted", "unadapted"):
-        share = np.mean(found.labelled[each].to_numpy() == right)
-        sys.stdout.write(f"{each}: {share:.1%}\n")
+        places = Path(folder) / "source", Path(folder) / "target"
+        for name, method in (("ILS", "auto"), ("logistic regression", plain)):
+            found = ilspace.adapt(*places, method=method).predictions
+            right = found["label"] == found["picture"].map(truth)
+            sys.stdout.write(f"{name}: {right.mean():.1%}\n")
 
 
 if __name__ == "__main__":

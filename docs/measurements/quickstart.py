@@ -1,7 +1,8 @@
 """The files of docs/quickstart.md, what the commands say of them, and how right that is.
 
-``python docs/measurements/quickstart.py FOLDER`` writes two tables made of Office+Caltech10 (SURF,
-Amazon to Caltech) into a new folder, runs the commands of the page, and counts.
+``python docs/measurements/quickstart.py FOLDER``, with ILSPACE_DATA set, writes tables into a new
+folder (heart disease in Cleveland and Budapest, the sex of penguins of two species), runs the
+commands of the page on them, and counts. The true labels serve this evaluation only.
 """
 
 from __future__ import annotations
@@ -14,46 +15,35 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from ilspace.benchmark.protocols import gong_splits
-from ilspace.datasets import load_office_caltech
+from ilspace.datasets import load_table_domains
 
-PER_CLASS = 3
-"""Labelled target rows in the second run."""
-
-
-def write_tables(folder: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Write the files; the true labels of the target, and which of them the second run is given."""
-    domains = load_office_caltech("surf")
-    here, there = domains["A"], domains["C"]
-    rows = gong_splits("A", "C", here.y, there.y, n_trials=1)[0].source
-    names = [f"word{i:03d}" for i in range(here.X.shape[1])]
-    source = pd.DataFrame(here.X[rows], columns=names)
-    source.insert(0, "image", [f"amazon-{i:04d}" for i in rows])
-    source.assign(**{"class": here.y[rows]}).to_csv(folder / "source.csv", index=False)
-    target = pd.DataFrame(there.X, columns=names)
-    target.insert(0, "image", [f"caltech-{i:04d}" for i in range(len(target))])
-    target.to_csv(folder / "target.csv", index=False)
-    given = np.zeros(len(there.y), dtype=bool)
-    for each in np.unique(there.y):
-        given[np.flatnonzero(there.y == each)[:PER_CLASS]] = True
-    some = pd.Series(np.where(given, there.y.astype(str), ""))
-    target.assign(**{"class": some}).to_csv(folder / "target-with-some-labels.csv", index=False)
-    return there.y.astype(str), given
+N_LABELS = 30
+"""Target rows with a label in the second run."""
 
 
-def run(folder: Path, target: str, output: str, truth: np.ndarray, hidden: np.ndarray) -> None:
-    """Run a command of the page, and count on the rows that have no label in either run."""
-    command = ["adapt", "source.csv", target, "--label", "class", "-o", output]
-    subprocess.run([sys.executable, "-m", "ilspace.cli", *command], cwd=folder, check=True)
-    predictions = pd.read_csv(folder / output / "predictions.csv", dtype=str)
-    right = {
-        name: predictions[name].to_numpy() == truth for name in ("label", "adapted", "unadapted")
-    }
-    counts = ", ".join(f"{name} {each[hidden].mean():.1%}" for name, each in right.items())
-    trusted = hidden & (predictions["trusted"] == "True").to_numpy()
-    if trusted.any():
-        counts += f", trusted {right['label'][trusted].mean():.1%}"
-    sys.stdout.write(f"{output}: right {counts}\n\n")
+def write_tables(folder: Path, name: str, label: str, source: str, target: str) -> np.ndarray:
+    """Write a source and a target with an identifier each; the true labels of the target."""
+    domains = load_table_domains(name)
+    for each in (source, target):
+        table = domains[each].X.copy()
+        table.insert(0, "id", [f"{each[0].upper()}{i:03d}" for i in range(len(table))])
+        if each == source:
+            table[label] = domains[each].y
+        table.to_csv(folder / f"{each}.csv", index=False)
+    return domains[target].y.astype(str)
+
+
+def run(folder: Path, words: str, truth: np.ndarray, hidden: np.ndarray) -> None:
+    """Run a command of the page, and count on the rows that have a label in no run."""
+    said = words.split()
+    sys.stdout.write(f"$ ilspace {words}\n")
+    sys.stdout.flush()
+    subprocess.run([sys.executable, "-m", "ilspace.cli", *said], cwd=folder, check=True)
+    predictions = pd.read_csv(folder / said[-1] / "predictions.csv", dtype=str)
+    right = predictions["label"].to_numpy() == truth
+    sure = hidden & (predictions["sure"] == "True").to_numpy()
+    counts = f"{right[hidden].mean():.1%} right, {right[sure].mean():.1%} of the {sure.sum()} sure"
+    sys.stdout.write(f"{counts}\n\n")
     sys.stdout.flush()
 
 
@@ -63,9 +53,18 @@ def main() -> None:
     parser.add_argument("folder", type=Path, help="a new one")
     folder = parser.parse_args().folder
     folder.mkdir()
-    truth, given = write_tables(folder)
-    run(folder, "target.csv", "out", truth, ~given)
-    run(folder, "target-with-some-labels.csv", "better", truth, ~given)
+    truth = write_tables(folder, "heart", "disease", "cleveland", "hungarian")
+    given = np.zeros(len(truth), dtype=bool)
+    given[np.random.default_rng(0).permutation(len(truth))[:N_LABELS]] = True
+    target = pd.read_csv(folder / "hungarian.csv")
+    target.assign(disease=np.where(given, truth, "")).to_csv(folder / "labelled.csv", index=False)
+    task = "adapt cleveland.csv hungarian.csv --label disease"
+    run(folder, f"{task} -o out/", truth, ~given)
+    run(folder, "adapt cleveland.csv labelled.csv --label disease -o better/", truth, ~given)
+    truth = write_tables(folder, "penguins", "sex", "adelie", "gentoo")
+    every, task = np.ones(len(truth), dtype=bool), "adapt adelie.csv gentoo.csv --label sex"
+    run(folder, f"{task} -o penguins/", truth, every)
+    run(folder, f"{task} --own-scaling -o own/", truth, every)
 
 
 if __name__ == "__main__":

@@ -7,16 +7,25 @@ from ilspace._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from ilspace.estimators import ILSClassifier, ILSTransformer, ObjectiveSettings
-    from ilspace.tables import TableClassifier, load
+    from ilspace.estimators.saving import load
+    from ilspace.tables import TableClassifier, adapt
 
-__all__ = ["ILSClassifier", "ILSTransformer", "ObjectiveSettings", "TableClassifier", "load"]
+__all__ = [
+    "ILSClassifier",
+    "ILSTransformer",
+    "ObjectiveSettings",
+    "TableClassifier",
+    "adapt",
+    "load",
+]
 
 _HOMES = {
     "ILSClassifier": "ilspace.estimators",
     "ILSTransformer": "ilspace.estimators",
     "ObjectiveSettings": "ilspace.estimators",
     "TableClassifier": "ilspace.tables",
-    "load": "ilspace.tables",
+    "adapt": "ilspace.tables",
+    "load": "ilspace.estimators.saving",
 }
 
 

@@ -13,7 +13,7 @@ from sklearn.svm import LinearSVC
 
 from ilspace import ILSClassifier, TableClassifier
 from ilspace.active import NONE_OF_THESE, STRATEGIES, Prediction, QuerySelector
-from ilspace.active import selector as selector_module
+from ilspace.active import pool as pool_module
 from ilspace.baselines import CORAL, Pooled
 
 Y = np.arange(60) % 3
@@ -134,7 +134,7 @@ def test_a_new_class_is_learned(kind):
     Xs, Xt = kind(XS), kind(far)
     if kind is frames:
         Xt = Xt[list("tsrqp")].assign(extra=1.0)
-        model = TableClassifier(method="linear")
+        model = TableClassifier(LogisticRegression(max_iter=1000))
     else:
         model = Pooled(classifier=LogisticRegression())
     asking = QuerySelector(model, random_state=0).fit(Xs, NAMES, Xt)
@@ -257,7 +257,7 @@ def test_disagreement_needs_members():
 
 
 def test_of_many_rows_each_query_looks_at_a_sample(monkeypatch):
-    monkeypatch.setattr(selector_module, "MAX_POOL", 12)
+    monkeypatch.setattr(pool_module, "MAX_POOL", 12)
     asking = selector(skip=range(20))
     looked = []
     for _ in range(4):

@@ -18,9 +18,9 @@ trials = 1
 settings = ["none"]
 groups = { tables = ["heart/cleveland-va"] }
 [[method]]
-name = "linear"
+name = "committee"
 estimator = "TableClassifier"
-parameters = { method = "linear" }
+parameters = { method = "committee" }
 """
 
 
@@ -103,9 +103,17 @@ HOSTILE = {
     "field-trials-zero": changed("trials = 1", "trials = 0", FIELD),
     "field-method-a-word": "method = 'SA'\n" + FIELD.partition("[[method]]")[0],
     "field-method-empty": "method = []\n" + FIELD.partition("[[method]]")[0],
-    "field-misspelt-parameter": changed('method = "linear"', "methud = 1", FIELD),
-    "field-adapts-a-word": f'{FIELD}adapts = "no"',
-    "field-settings-of-a-method": f"{FIELD}settings = 3",
-    "field-name-a-number": changed('"linear"\nest', "7\nest", FIELD),
-    "field-reference-a-number": at_top("reference = 3", FIELD),
+    "field-misspelt-parameter": changed('method = "committee"', "methud = 1", FIELD),
+    "field-method-unknown": changed('"committee" }', '{ estimator = "Comittee" } }', FIELD),
+    "field-estimates-a-word": f'{FIELD}estimates = "no"',
+    "field-estimates-of-a-constant": changed(
+        'estimator = "TableClassifier"\nparameters = { method = "committee" }',
+        'estimator = "ConstantAnswer"\nestimates = true',
+        FIELD,
+    ),
+    "field-groups-of-a-method": f"{FIELD}groups = 3",
+    "field-group-of-a-method-unknown": f'{FIELD}groups = ["chairs"]',
+    "field-name-a-number": changed('"committee"\nest', "7\nest", FIELD),
+    "field-references-a-number": at_top("references = 3", FIELD),
+    "field-reference-unknown": at_top('references = ["linear"]', FIELD),
 }

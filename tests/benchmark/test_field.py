@@ -4,7 +4,6 @@ import csv
 import importlib
 import json
 import tomllib
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,9 +12,10 @@ import pytest
 from sklearn.base import BaseEstimator
 from typer.testing import CliRunner
 
+from ilspace.baselines import CORAL
 from ilspace.benchmark import methods
 from ilspace.benchmark.field import trials
-from ilspace.benchmark.field.cells import scores
+from ilspace.benchmark.field.cells import estimates, scores
 from ilspace.benchmark.field.constant import ConstantAnswer
 from ilspace.benchmark.field.formats import FIELD_FORMATS
 from ilspace.benchmark.field.plan import (
@@ -25,7 +25,7 @@ from ilspace.benchmark.field.plan import (
     parse_field_plan,
     parse_setting,
 )
-from ilspace.benchmark.field.table import make_field_table, recommended_accuracy, self_report
+from ilspace.benchmark.field.table import make_field_table, numbers
 from ilspace.benchmark.field.trials import load_field_trial, load_tables, split_target
 from ilspace.benchmark.kinds import load_experiment
 from ilspace.benchmark.methods import describe_method, method_digest
@@ -38,14 +38,14 @@ from ilspace.cli.app import app
 from ilspace.datasets import Domain
 from ilspace.datasets.table_domains import TABLES
 from ilspace.estimators import ILSClassifier
-from ilspace.tables import TableClassifier
+from ilspace.tables import TableClassifier, adapt
 
 PLAN = """
 kind = "field"
 title = "Toys"
 trials = 2
-settings = ["none", "3-per-class", "5-random-rare"]
-reference = "plain"
+settings = ["none", "9-random", "5-random-rare"]
+references = ["plain"]
 
 [[method]]
 name = "constant"
@@ -55,11 +55,12 @@ given_shares = true
 [[method]]
 name = "plain"
 estimator = "ConstantAnswer"
-adapts = false
+groups = ["near", "far"]
 
 [[method]]
 name = "tables"
 estimator = "TableClassifier"
+estimates = true
 
 [groups]
 near = ["toys/one-two", "toys/two-one"]
@@ -98,13 +99,15 @@ def test_the_shipped_plan():
     sizes = {name: len(pairs) for name, pairs in shipped.groups.items()}
     assert sizes == {"tables": 20, "sentences": 6, "digits": 2, "surf": 12, "deep": 12}
     cells = list(shipped.cells())
-    # rows that learn from target labels alone take no part without them
-    taking_part = sum(len(method.settings or shipped.settings) for method in shipped.methods)
-    assert (shipped.trials, shipped.group_trials) == (1, {"tables": 5})
-    drawn = taking_part - sum(
-        not method.settings or "none" in method.settings for method in shipped.methods
+    assert (shipped.trials, shipped.group_trials) == (1, {"tables": 3})
+    drawn = [each.is_drawn for each in shipped.settings]
+    n_cells = {
+        group: len(pairs) * sum(3 if each and group == "tables" else 1 for each in drawn)
+        for group, pairs in shipped.groups.items()
+    }
+    assert len(cells) == sum(
+        n_cells[group] for method in shipped.methods for group in method.groups or shipped.groups
     )
-    assert len(cells) == 52 * taking_part + 20 * 4 * drawn
     assert len({cell.key for cell in cells}) == len(cells)
     for pair in (*shipped.groups["tables"], *shipped.groups["sentences"]):
         dataset, _, names = pair.partition("/")
@@ -119,7 +122,7 @@ def test_the_shipped_plan():
     [
         ("none", "No target labels", False),
         ("none-rare", "No target labels, rare classes", True),
-        ("3-per-class", "3 target labels per class", True),
+        ("3-random", "3 random target labels", True),
         ("30-random-rare", "30 random target labels, rare classes", True),
     ],
 )
@@ -137,10 +140,11 @@ def test_settings(name, title, is_drawn):
         ("trials = 2", "trials = 2\ngroup_trials = { near = 0 }", "a table of whole numbers"),
         ('"none"', '"some"', "A setting must be none"),
         ('"none"', '"0-random"', "A setting must be none"),
+        ('"near", "far"', '"wide"', "but name 'wide'"),
         ("toys/two-one", "toys", "DATASET/SOURCE-TARGET"),
         ("toys/two-one", "toys/one-two", "no pair twice"),
-        ("adapts = false", "paper = 'SA'", "needs a name and an estimator"),
-        ('reference = "plain"', 'reference = "linear"', "reference be one of them"),
+        ("estimates = true", "paper = 'SA'", "needs a name and an estimator"),
+        ('references = ["plain"]', 'references = ["linear"]', "references be some of them"),
         ('name = "plain"', 'name = "constant"', "different names"),
     ],
 )
@@ -151,11 +155,11 @@ def test_bad_plans_are_refused(old, new, message):
 
 def test_parts_of_a_plan():
     part = plan().narrowed(
-        trials=1, methods=["Tables"], transfers=["near", "toys/one-few"], blocks=["3-per-class"]
+        trials=1, methods=["Tables"], transfers=["near", "toys/one-few"], blocks=["9-random"]
     )
     assert part.groups == plan().groups
     assert [cell.as_dict()["method"] for cell in part.cells()] == ["tables"] * 3
-    assert part.reference == ""
+    assert part.references == ()
     assert plan().narrowed(transfers=["TOYS/one-few"]).pairs == ("toys/one-few",)
     with pytest.raises(PlanError, match="no setting 'none-rare'"):
         plan().narrowed(blocks=["none-rare"])
@@ -212,29 +216,27 @@ def test_rare_classes_keep_a_share_and_at_least_ten_rows():
     split = draw("none-rare")
     assert counts(split.rows) == {"a": 100, "b": 15, "c": 40, "d": 10}
     assert (np.diff(split.rows) > 0).all()
-    for setting in ("3-per-class-rare", "30-random-rare"):
-        np.testing.assert_array_equal(draw(setting).rows, split.rows)
+    np.testing.assert_array_equal(draw("30-random-rare").rows, split.rows)
     assert set(draw("none-rare", 1).rows) != set(split.rows)
 
 
-def test_labels_per_class_and_at_random():
-    split = draw("3-per-class-rare")
-    assert counts(split.rows[split.is_labelled]) == dict.fromkeys("abcd", 3)
-    split = draw("35-per-class")
-    assert counts(split.rows[split.is_labelled]) == {"a": 35, "b": 35, "c": 35, "d": 30}
+def test_labels_are_of_random_rows():
     split = draw("30-random")
     assert split.is_labelled.sum() == 30
+    assert len(counts(split.rows[split.is_labelled])) > 1
+    assert draw("300-random").is_labelled.all()
+    assert (draw("30-random", 1).is_labelled != split.is_labelled).any()
 
 
 PINNED_RARE = [102, 107, 110, 122, 128, 132, 135, 136, 142, 169, 171, 179, 189, 196, 197]
 PINNED_LABELS = [
-    ("3-per-class", "toys/one-two", 0, [17, 22, 32, 100, 114, 137, 210, 215, 224, 263, 266, 268]),
-    ("3-per-class", "toys/one-two", 1, [51, 71, 94, 126, 161, 197, 218, 223, 235, 242, 246, 269]),
+    ("12-random", "toys/one-two", 0, [17, 100, 103, 114, 137, 150, 157, 184, 215, 224, 266, 268]),
+    ("12-random", "toys/one-two", 1, [71, 109, 120, 126, 138, 161, 175, 197, 218, 223, 235, 269]),
     (
-        "3-per-class",
+        "12-random",
         "heart/cleveland-va",
         0,
-        [3, 32, 61, 123, 186, 198, 204, 206, 229, 246, 252, 261],
+        [3, 24, 32, 61, 74, 76, 123, 198, 204, 206, 229, 246],
     ),
     ("5-random-rare", "toys/one-two", 2, [14, 61, 85, 160, 204]),
 ]
@@ -248,14 +250,15 @@ def test_draws_are_the_same_on_every_machine():
 
 
 def test_a_trial_hides_labels(toys):
-    trial = load_field_trial("toys/one-two", parse_setting("3-per-class"), 1)
+    trial = load_field_trial("toys/one-two", parse_setting("9-random"), 1)
     assert len(trial.Xt) == 99
     assert trial.yt is not None
     labelled = np.array([each is not None for each in trial.yt])
     assert labelled.sum() == 9
     np.testing.assert_array_equal(trial.yt[labelled], toys["two"][1][labelled])
     pd.testing.assert_frame_equal(trial.X_test, trial.Xt[~labelled].reset_index(drop=True))
-    assert trial.shares() == pytest.approx(dict.fromkeys("abc", 1 / 3))
+    hidden = toys["two"][1][~labelled].tolist()
+    assert trial.shares() == {each: hidden.count(each) / 90 for each in "abc"}
     assert load_field_trial("toys/one-two", parse_setting("none"), 0).yt is None
 
 
@@ -288,9 +291,10 @@ def test_scores_by_hand():
     assert found == {
         "accuracy": 75.0,
         "balanced": 75.0,
-        "confidence": 82.5,
         "log_loss": round(-np.mean(np.log([0.9, 0.6, 0.8, 1e-6])), 4),
         "n_test": 4,
+        "sure": 2,
+        "sure_right": 1,
     }
 
 
@@ -299,6 +303,22 @@ def test_the_constant_answer():
     np.testing.assert_array_equal(fitted.predict_proba([1, 2]), [[0.2, 0.8, 0.0]] * 2)
     assert fitted.predict([1]).tolist() == ["b"]
     assert ConstantAnswer().fit(None, ["a", "a", "b"]).predict([1]).tolist() == ["a"]
+
+
+def test_the_estimates_are_those_of_adapt(toys):
+    trial = load_field_trial("toys/one-two", parse_setting("9-random"), 0)
+    found = estimates(TableClassifier().fit(trial.X, trial.y, trial.Xt, trial.yt), trial)
+    target = trial.Xt.assign(label=trial.yt)
+    said = adapt(trial.X.assign(label=trial.y), target, "label", own_scaling=False).summary
+    low, high = said["expected_accuracy_interval"]
+    assert found == {
+        "expected": pytest.approx(100 * said["expected_accuracy"], abs=0.01),
+        "low": pytest.approx(100 * low, abs=0.01),
+        "high": pytest.approx(100 * high, abs=0.01),
+        "held_out": pytest.approx(100 * said["held_out_source_accuracy"], abs=0.01),
+        "told_apart": pytest.approx(said["tables_told_apart"], abs=1e-4),
+        "n_labels": 9,
+    }
 
 
 class Spy(BaseEstimator):
@@ -324,7 +344,7 @@ def test_what_an_estimator_is_given(toys, tmp_path, monkeypatch):
     monkeypatch.setitem(methods.KINDS, "Spy", Spy)
     monkeypatch.setattr(Spy, "seen", [])
     text = PLAN.replace('estimator = "ConstantAnswer"', 'estimator = "Spy"')
-    text = text.replace("adapts = false", "parameters = { fails = true }")
+    text = text.replace('groups = ["near", "far"]', "parameters = { fails = true }")
     spied = plan(text).narrowed(
         methods=["constant", "plain"], blocks=["5-random-rare"], transfers=["toys/one-two"]
     )
@@ -340,12 +360,20 @@ def test_what_an_estimator_is_given(toys, tmp_path, monkeypatch):
     assert make_field_table(spied, store.records()).n_failed == 2
 
 
-def test_shares_need_a_parameter_that_takes_them():
-    text = PLAN.replace('name = "tables"', 'name = "tables"\ngiven_shares = true')
-    if "class_prior" in TableClassifier().get_params():
-        pytest.skip("it has one")
-    with pytest.raises(PlanError, match="has no parameter class_prior"):
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [("given_shares", "no parameter class_prior"), ("estimates", "SourceOnly does not know")],
+)
+def test_what_a_method_cannot_do_is_not_asked(option, message):
+    text = PLAN.replace('"TableClassifier"\nestimates', f'"SourceOnly"\n{option}')
+    with pytest.raises(PlanError, match=message):
         list(plan(text).cells())
+
+
+def test_a_method_takes_part_in_its_groups():
+    far = plan(PLAN.replace('groups = ["near", "far"]', 'groups = ["far"]'))
+    assert {cell.pair for cell in far.cells() if cell.method.name == "plain"} == {"toys/one-few"}
+    assert {cell.pair for cell in far.cells() if cell.method.name == "tables"} == set(far.pairs)
 
 
 @pytest.fixture
@@ -364,18 +392,16 @@ def test_run_table_and_report(store, tmp_path, toys):
     assert {(pair, setting) for pair, setting, _ in table.skipped} == {
         ("toys/one-few", "5-random-rare")  # 60 rows, of which 50 - 5 are test
     }
-    none, three, rare = table.blocks
+    none, nine, rare = table.blocks
     constant, plain, tables = none.rows
     np.testing.assert_allclose(constant.accuracy, 100 / 3, atol=0.01)
     assert tables.accuracy.min() > 80
     assert tables.n_trials.tolist() == [1, 1, 1]
-    assert three.rows[2].n_trials.tolist() == [2, 2, 2]
+    assert nine.rows[2].n_trials.tolist() == [2, 2, 2]
     assert rare.counts.tolist() == [True, True, False]
-    report = self_report(tables)
-    assert report is not None
-    assert 0 <= report.expected_close <= 100
-    assert sum(report.verdicts.values()) == 3
-    assert self_report(constant) is None
+    assert (tables.means["held_out"] > 80).all()
+    assert np.isnan(constant.means["held_out"]).all()
+    assert nine.rows[2].means["n_labels"].tolist() == [9.0] * 3
     text = FIELD_FORMATS["md"](table)
     assert "| constant (oracle shares) | 33.3 / 33.3 / 1.10 |" in text
     assert "| method | near (2) | far (0) | all (2) |" in text
@@ -413,58 +439,77 @@ def test_from_the_command_line(toys, tmp_path):
 # -- digests -------------------------------------------------------------------------------------
 
 
-def test_parts_of_a_method_count(monkeypatch):
-    method = FieldMethod("tables", "TableClassifier")
-    before = method_digest(describe_method(method))
-    monkeypatch.setattr(ILSClassifier, "_revision", 7, raising=False)
-    assert method_digest(describe_method(method)) != before
-    monkeypatch.setattr(TableClassifier, "_method_parts", lambda self: [], raising=False)
-    told = describe_method(method)
-    assert "parts" not in told
-    monkeypatch.setattr(TableClassifier, "_revision", 7, raising=False)
-    assert method_digest(describe_method(method)) != method_digest(told)
+def test_what_a_method_makes_for_itself_counts(monkeypatch):
+    parameters = ({}, {"method": "ils"}, {"method": "CORAL"}, {"method": "committee"})
+    made = [FieldMethod("tables", "TableClassifier", each) for each in parameters]
+    before = [method_digest(describe_method(each)) for each in made]
+
+    def changed():
+        now = [method_digest(describe_method(each)) for each in made]
+        return [a != b for a, b in zip(now, before, strict=True)]
+
+    monkeypatch.setattr(ILSClassifier, "_revision", 99)
+    assert changed() == [True, True, False, False]
+    monkeypatch.setattr(CORAL, "_revision", 99, raising=False)
+    assert changed() == [True, True, True, False]
+    monkeypatch.setattr(TableClassifier, "_revision", 99)
+    assert changed() == [True] * 4
+
+
+def test_estimators_of_other_packages_are_described_by_what_is_set():
+    field = load_experiment("field")
+    assert isinstance(field, FieldPlan)
+    shipped = {each.name: each for each in field.methods}
+    described = {name: describe_field_method(each) for name, each in shipped.items()}
+    boosting, linear = (described[name]["parameters"]["method"] for name in ("boosting", "linear"))
+    assert boosting["estimator"] == "HistGradientBoostingClassifier"
+    assert boosting["parameters"] == {}  # the seed is that of a cell
+    steps = {each["estimator"]: each["parameters"] for _, each in linear["parameters"]["steps"]}
+    assert list(steps) == ["SimpleImputer", "StandardScaler", "LogisticRegression"]
+    assert steps["LogisticRegression"] == {"max_iter": 1000}
 
 
 def test_given_shares_are_part_of_the_method():
     plain = FieldMethod("constant", "ConstantAnswer")
     given = FieldMethod("constant", "ConstantAnswer", given_shares=True)
     assert describe_field_method(given) == describe_field_method(plain) | {"given_shares": True}
+    asked, others = (FieldMethod("tables", "TableClassifier", estimates=e) for e in (True, False))
+    assert describe_field_method(asked) == describe_field_method(others) | {"estimates": True}
 
 
 # -- the table, from invented records ------------------------------------------------------------
 
 
-def a_record(cell, accuracy: float, **extras) -> dict:
-    numbers = {"accuracy": accuracy, "balanced": 50.0, "log_loss": 0.5, "confidence": accuracy + 11}
-    record = {"cell": cell.as_dict(), "n_test": 200, "seconds": 1.0, **numbers}
-    return record | ({"extras": extras} if extras else {})
+def a_record(cell, accuracy: float, **said) -> dict:
+    found = {"accuracy": accuracy, "balanced": 50.0, "log_loss": 0.5, "seconds": 1.0}
+    counts = {"n_test": 200, "sure": 20, "sure_right": 19}
+    return {"cell": cell.as_dict()} | found | counts | said
 
 
 RIVALS = """
 kind = "field"
 trials = 1
 settings = ["none"]
-reference = "linear"
+references = ["linear", "boosting"]
 
 [[method]]
 name = "constant"
 estimator = "ConstantAnswer"
 given_shares = true
-adapts = false
 
 [[method]]
 name = "linear"
 estimator = "ConstantAnswer"
-adapts = false
 
 [[method]]
-name = "linear z"
+name = "boosting"
 estimator = "ConstantAnswer"
-adapts = false
+groups = ["tables"]
 
 [[method]]
 name = "committee"
 estimator = "TableClassifier"
+estimates = true
 
 [groups]
 tables = ["heart/a-b", "heart/b-a"]
@@ -473,87 +518,84 @@ images = ["surf/A-B"]
 ACCURACY = {
     "constant": [90.0, 90.0, 90.0],
     "linear": [60.0, 70.0, 80.0],
-    "linear z": [66.0, 62.0, 80.0],
+    "boosting": [66.0, 62.0],
     "committee": [65.0, 68.8, 79.0],
 }
+SAID = [
+    {"expected": 75.0, "low": 66.0, "high": 84.0},
+    {"expected": 65.8, "low": 55.0, "high": 75.0},
+    {"expected": None, "low": None, "high": None},
+]
 
 
 def rivals():
     made = plan(RIVALS)
     records = []
     for cell in made.cells():
-        accuracy = ACCURACY[cell.method.name][made.pairs.index(cell.pair)]
-        said = {}
+        place, said = made.pairs.index(cell.pair), {}
         if cell.method.name == "committee":
-            right = {"expected_accuracy": accuracy + 12 * (cell.pair == "surf/A-B")}
-            said = {"trusted": 20, "trusted_right": 19, "verdict": "adapted"} | right
-            # by pair +5.0, -1.2 and -1.0 to what it calls unadapted
-            said |= {
-                "shares_error": 0.1,
-                "unadapted": ACCURACY["linear"][made.pairs.index(cell.pair)],
-            }
-        records.append(a_record(cell, accuracy, **said))
+            said = SAID[place] | {"held_out": 88.0, "told_apart": 0.9, "n_labels": 0}
+            said |= {"sure": 10 * place, "sure_right": 9 * place}
+        records.append(a_record(cell, ACCURACY[cell.method.name][place], **said))
     return made, records
 
 
-def test_differences_to_the_reference_and_to_the_best_unadapted_row():
+def test_differences_to_the_references():
     made, records = rivals()
     table = make_field_table(made, records)
-    (block,) = table.blocks
-    np.testing.assert_array_equal(block.best_unadapted(), [66.0, 70.0, 80.0])
     text = FIELD_FORMATS["md"](table)
-    # by pair +5.0, -1.2 and -1.0 to linear; -1.0, -1.2 and -1.0 to the best
-    assert "| committee | +1.9 | -1.0 | +0.9 | -1.1 | -1.1 | heart/b-a -1.2 | 50 | 33 |" in text
-    assert "| linear | +0.0 | +0.0 | +0.0 | -3.0 | -2.0 | – | 0 | 0 |" in text
-    assert "for each pair the best of linear, linear z, with hindsight" in text
-    assert "| committee | 10.0 | 95.0 | 0 | 67 | 0 | 10.0 | adapted 3 | 100 | 33 |" in text
+    linear, boosting = (
+        text.partition(f"Accuracy minus that of {name} ")[2].partition(":")[2].partition(":\n")[0]
+        for name in made.references
+    )
+    # by pair +5.0, -1.2 and -1.0 to linear; -1.0 and +6.8 to boosting, which is on tables alone
+    assert "| committee | +1.9 / 50 | -1.0 / 0 | +0.9 / 33 |" in linear
+    assert "| committee | +2.9 / 0 | – / – | – / – |" in boosting
+    assert "| linear |" not in linear
+    assert "| linear | +1.0 / 50 | – / – | – / – |" in boosting
     latex = FIELD_FORMATS["latex"](table)
-    assert "$\\Delta$ tables" in latex
-    assert "worse, \\% of all" in latex
+    assert "& +2.9 / 0 & -- / -- & -- / -- \\\\" in latex
+
+
+def test_what_methods_say_of_themselves():
+    made, records = rivals()
+    text = FIELD_FORMATS["md"](make_field_table(made, records))
+    # 0, 10 and 20 sure rows of 200 each; none of the first pair
+    assert "| committee | 2.5 / 90.0 | 10.0 / 90.0 | 5.0 / 90.0 |" in text
+    assert "| constant (oracle shares) | 10.0 / 95.0 | 10.0 / 95.0 | 10.0 / 95.0 |" in text
+    # 10 and 3 points off, the first below its interval; then no number
+    assert "| committee | 100 / 50 / 6.5 | 0 / 0 / – | 67 / 33 / 6.5 |" in text
+    fewer = [each for each in records if each["cell"]["pair"] != "heart/a-b"]
+    assert "| committee | – / – / – | 0 / 0 / – | – / – / – |" in (
+        FIELD_FORMATS["md"](make_field_table(made, fewer))
+    )
     (line,) = [
         each
-        for each in csv.DictReader(FIELD_FORMATS["csv"](table).splitlines())
+        for each in csv.DictReader(
+            FIELD_FORMATS["csv"](make_field_table(made, records)).splitlines()
+        )
         if (each["method"], each["pair"]) == ("committee", "surf/A-B")
     ]
-    assert (line["accuracy"], line["verdict"], line["group"]) == ("79", "adapted", "images")
+    assert (line["accuracy"], line["held_out"], line["group"]) == ("79", "88", "images")
+    assert (line["expected"], line["error"], line["close"]) == ("", "", "0")
 
 
-def test_labels_as_the_verdict_recommends():
-    made, records = rivals()
-    words = dict(zip(made.pairs, ("adapted", "cannot-tell", "unadapted"), strict=True))
-    for record in records:
-        if "extras" in record:
-            record["extras"]["verdict"] = words[record["cell"]["pair"]]
-    text = FIELD_FORMATS["md"](make_field_table(made, records))
-    # adapted, then twice the unadapted ones, which are those of linear: +5.0, 0.0 and 0.0
-    assert "| committee: as recommended | +2.5 | +0.0 | +1.7 | -0.5 | -0.3 |" in text
-    assert "| heart/b-a +0.0 | 0 | 0 |" in text
-    assert "linear: as recommended" not in text
-    assert "As recommended: the labels that the verdict recommends" in text
-
-
-def test_labels_that_know_more_are_recommended():
-    made, records = rivals()
-    table = make_field_table(made, records)
-    said = {"verdict": "cannot-tell", "accuracy": 70.0, "unadapted": 60.0}
-    row = replace(table.blocks[0].rows[-1], extras=([said],))
-    given = replace(row, method=replace(row.method, given_shares=True))
-    assert recommended_accuracy(row, parse_setting("none")) == [60.0]
-    assert recommended_accuracy(given, parse_setting("none")) == [70.0]
-    labelled = parse_setting("30-random")
-    assert recommended_accuracy(row, labelled) is None  # its labels say what is given
-    for which, accuracy in (("adapted", 70.0), ("unadapted", 60.0)):
-        told = replace(row, extras=([said | {"recommended": which}],))
-        assert recommended_accuracy(told, labelled) == [accuracy]
-        assert recommended_accuracy(told, parse_setting("none")) == [accuracy]
-    assert recommended_accuracy(table.blocks[0].rows[0], parse_setting("none")) is None
+def test_numbers_that_follow_from_a_record():
+    cell = next(iter(plan().cells()))
+    expected = {"expected": 60.0, "low": 50.0, "high": 70.0}
+    found = numbers(a_record(cell, 70.0, **expected))
+    assert (found["error"], found["close"], found["covered"]) == (10.0, 100.0, 100.0)
+    assert found["sure_share"] == 10.0
+    found = numbers(a_record(cell, 70.1, **expected))
+    assert (found["close"], found["covered"]) == (0.0, 0.0)
+    assert "close" not in numbers(a_record(cell, 70.0))
 
 
 def test_a_missing_pair_is_not_averaged_away():
     made, records = rivals()
     kept = [each for each in records if each["cell"]["pair"] != "heart/a-b"]
     text = FIELD_FORMATS["md"](make_field_table(made, kept))
-    assert "| committee | – / – / – | 79.0 / 50.0 / 0.50 | – / – / – | 1.0 |" in text
+    assert "| committee | – / – / – | 79.0 / 50.0 / 0.50 | – / – / – |" in text
     assert make_field_table(made, []).blocks == ()
 
 
@@ -581,9 +623,9 @@ def test_numbers_for_the_docs(tmp_path, monkeypatch):
     assert results.text("rivals/none/committee/tables") == "66.9"
     assert results.text("rivals/none/committee/all log_loss") == "0.50"
     assert results.text("rivals/none/committee - linear/images") == "-1.0"
-    assert results.text("rivals/none/committee/tables worse") == "50.0"
-    assert results.text("rivals/none/committee/all recommended") == "70.9"
-    assert results.text("rivals/none/committee/all recommended worse") == "33.3"
+    assert results.text("rivals/none/committee/tables below linear") == "50.0"
+    assert results.text("rivals/none/committee/tables below boosting") == "0.0"
+    assert results.text("rivals/none/committee/images sure") == "10.0"
     for wrong in (
         "none/committee/colours",
         "some/committee/all",

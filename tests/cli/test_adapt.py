@@ -18,13 +18,13 @@ from tables.small_tables import NUMBERS, PREDICTED, small_tables, write_csv
 from typer.testing import CliRunner
 
 from ilspace import TableClassifier
-from ilspace.cli.adapt import Matching, Scaling
+from ilspace.cli.adapt import Kind, Matching, Scaling
 from ilspace.cli.app import app
 from ilspace.tables import TableError, read_table
 from ilspace.tables.encoding import SCALINGS
 
 TABLES = small_tables().moved()
-FILES = ["model.safetensors", "predictions.csv", "report.html", "summary.json"]
+FILES = ["model.skops", "predictions.csv", "report.html", "summary.json"]
 COMMAND = [sys.executable, "-m", "ilspace.cli", "adapt"]
 SINGLE = os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"}
 
@@ -41,16 +41,16 @@ def adapted(folder, source, target, *options):
 
 
 def library_labels(source, target, yt=None, **options):
-    """Adapted and unadapted labels."""
+    """Labels by the library; those that were given are kept."""
     y = source["class"].to_numpy().astype(str)
     model = TableClassifier(**options).fit(source.drop(columns="class"), y, target, yt)
-    labelled = model.label_rows(target).fillna("")
-    return labelled["adapted"].tolist(), labelled["unadapted"].tolist()
+    found = model.predict(target)
+    return (found if yt is None else np.where(pd.isna(yt), found, yt)).tolist()
 
 
-def both(rows):
-    """Adapted and unadapted labels of a file of predictions."""
-    return [each["adapted"] for each in rows], [each["unadapted"] for each in rows]
+def labels_of(rows):
+    """Labels in a file of predictions."""
+    return [each["label"] for each in rows]
 
 
 def summary_in(folder):
@@ -70,34 +70,93 @@ def test_labels_are_those_of_the_library(first):
     _, _, rows = first
     assert list(rows[0]) == ["sample", *PREDICTED]
     assert [each["sample"] for each in rows] == TABLES.target["sample"].tolist()
-    assert both(rows) == library_labels(TABLES.source, TABLES.target)
-    assert [each["label"] for each in rows] == [each["adapted"] for each in rows]
+    assert [each["row"] for each in rows] == [str(i + 1) for i in range(len(rows))]
+    assert labels_of(rows) == library_labels(TABLES.source, TABLES.target)
+
+
+def test_probabilities_belong_to_the_label(first):
+    _, _, rows = first
+    for each in rows:
+        assert 1 / 3 <= float(each["probability"]) <= 1
+        assert each["sure"] == str(float(each["probability"]) >= 0.9)
+
+
+def eight_classes(n_labelled=0):
+    """Source, target and its true labels: some rows are sure, others nearly so."""
+    rng = np.random.default_rng(4)
+    means, y = rng.normal(0, 4, (8, 4)), rng.integers(0, 8, 300)
+    rows = pd.DataFrame(means[y] + rng.normal(0, 1, (300, 4)), columns=list("abcd"))
+    truth = np.array(list("stuvwxyz"))[y]
+    source = rows[:150].assign(**{"class": truth[:150]})
+    given = [each if i < n_labelled else None for i, each in enumerate(truth[150:])]
+    return source, rows[150:].assign(**{"class": given}), truth[150:]
+
+
+def test_sure_is_a_probability_of_nine_tenths(tmp_path):
+    source, target, _ = eight_classes()
+    _, rows = adapted(tmp_path, *write_csv(tmp_path, TABLES._replace(source=source), target))
+    met = np.array([float(each["probability"]) for each in rows])
+    sure = np.array([each["sure"] == "True" for each in rows])
+    assert ((met > 0.8) & (met < 0.9)).any()
+    assert sure.any()
+    np.testing.assert_array_equal(sure, met >= 0.9)
+    assert summary_in(tmp_path)["sure_share"] == pytest.approx(sure.mean())
 
 
 def test_nothing_on_standard_output_but_what_was_asked_for(first):
     folder, result, _ = first
     assert result.stdout == ""
-    assert "Note: Taken for identifiers: sample." in result.stderr
-    assert "Trusted predictions: 0% of 24 (doubts: withheld 100%" in result.stderr
-    assert "Expected accuracy: " in result.stderr
+    assert "Note: Taken for identifiers, and copied to the predictions: sample." in result.stderr
+    assert result.stderr.startswith("Expected accuracy on the target: ")
+    assert "Sure rows: " in result.stderr
+    assert f"ilspace label {folder / 'out'}" in result.stderr
     assert str(folder / "out" / "report.html") in result.stderr
 
 
-def test_the_verdict_comes_first(first):
+def test_terminal_report_and_summary_say_the_same(first):
     folder, result, _ = first
     summary = summary_in(folder)
-    assert result.stderr.startswith(f"{summary['verdict']}\n{summary['reason']}\n")
-    assert summary["verdict"] == "Use the adapted labels."
-    assert summary["verdict_word"] == "adapted"
+    assert summary["kind"] == "table"
+    assert 0 <= summary["expected_accuracy"] <= 1
+    low, high = summary["expected_accuracy_interval"]
+    assert low <= summary["expected_accuracy"] <= high
+    page = (folder / "out" / "report.html").read_text(encoding="utf-8")
+    for said in (
+        f"{summary['expected_accuracy']:.0%}",
+        f"{summary['held_out_source_accuracy']:.0%}",
+        f"{low:.0%} and {high:.0%}",
+        f"{summary['sure_share']:.0%}",
+        summary["next_step"],
+    ):
+        assert said in result.stderr
+        assert said in page
+    assert summary["n_target_labels"] == 0
+    assert {each["column"] for each in summary["drift"]} == {*NUMBERS, "colour"}
 
 
-def test_the_verdict_of_like_tables_is_that_they_are(tmp_path):
-    source = TABLES.source.assign(sample=[f"{i:03d}" for i in range(30)])
-    tables = TABLES._replace(source=source[:18], target=source[18:].drop(columns="class"))
-    result, rows = adapted(tmp_path, *write_csv(tmp_path, tables))
-    assert result.stderr.startswith("The tables do not seem to differ.\n")
-    assert summary_in(tmp_path)["verdict_word"] == "no-difference"
-    assert [each["label"] for each in rows] == [each["unadapted"] for each in rows]
+def test_the_interval_is_as_wide_as_measured(first):
+    """Without target labels 18 points to either side hold nine of ten pairs of tables."""
+    folder, _, _ = first
+    summary = summary_in(folder)
+    low, high = summary["expected_accuracy_interval"]
+    assert low == pytest.approx(max(0, summary["expected_accuracy"] - 0.18), abs=0.005)
+    assert high == pytest.approx(min(1, summary["expected_accuracy"] + 0.18), abs=0.005)
+
+
+def test_own_scaling_undoes_a_change_of_units(tmp_path):
+    """Every number of the target in another unit: the same labels as in the same one."""
+    paths = write_csv(tmp_path, TABLES)
+    result, rows = adapted(tmp_path, *paths, "--own-scaling", "--json")
+    assert json.loads(result.stdout)["inputs"]["own_scaling"] is True
+    assert labels_of(rows) == library_labels(TABLES.source, TABLES.target, own_scaling=True)
+    same = small_tables()
+    assert labels_of(rows) == library_labels(same.source, same.target, own_scaling=True)
+
+
+def test_a_target_in_other_units_is_asked_about(first):
+    folder, result, _ = first
+    share = summary_in(folder)["changed_by_own_scaling"]
+    assert f"use --own-scaling: it would change {share:.0%} of the labels" in result.stderr
 
 
 def test_json_is_the_summary_quiet_is_silent_and_a_seed_repeats(first, tmp_path):
@@ -162,16 +221,22 @@ def test_arrays(tmp_path):
     _, rows = adapted(tmp_path, tmp_path / "s.npz", tmp_path / "t.npz")
     tables = [pd.DataFrame(each).add_prefix("x") for each in numbers]
     source = tables[0].assign(**{"class": TABLES.source["class"]})
-    assert both(rows) == library_labels(source, tables[1])
+    assert labels_of(rows) == library_labels(source, tables[1])
+    assert summary_in(tmp_path)["kind"] == "features"
     assert [each["row"] for each in rows] == [str(i + 1) for i in range(len(rows))]
 
 
 def test_labels_of_the_target_are_used_without_a_flag(tmp_path):
-    target = TABLES.labelled(9)
-    result, rows = adapted(tmp_path, *write_csv(tmp_path, TABLES, target), "--json")
-    assert json.loads(result.stdout)["setting"] == "semi-supervised"
-    yt = [each if i < 9 else None for i, each in enumerate(TABLES.truth)]
-    assert both(rows) == library_labels(TABLES.source, TABLES.target, yt)
+    """And kept, also one that the model does not believe."""
+    tables = small_tables(nt=60)
+    given = tables._replace(truth=np.where(np.arange(60) == 3, "élan", tables.truth))
+    result, rows = adapted(tmp_path, *write_csv(tmp_path, tables, given.labelled(15)), "--json")
+    assert json.loads(result.stdout)["n_target_labels"] == 15
+    yt = [each if i < 15 else None for i, each in enumerate(given.truth)]
+    X, y, Xt = tables.features
+    found = TableClassifier().fit(X, y, Xt, yt).predict(Xt).tolist()
+    assert found[3] != yt[3]
+    assert labels_of(rows) == [*yt[:15], *found[15:]]
     assert list(rows[0]) == ["sample", *PREDICTED, "given"]
 
 
@@ -183,42 +248,40 @@ def test_other_columns_in_each_file(tmp_path, n_labelled):
     result, rows = adapted(tmp_path, *paths, "--json")
     assert json.loads(result.stdout)["columns_are_shared"] is False
     yt = [each if i < n_labelled else None for i, each in enumerate(TABLES.truth)]
-    expected, unadapted = library_labels(TABLES.source, target.drop(columns="class"), yt)
-    assert both(rows) == (expected, unadapted)
-    assert set(unadapted) == {""}  # there is no rule without adaptation
-    # a label that is given stays
-    expected[:n_labelled] = TABLES.truth[:n_labelled]
-    assert [each["label"] for each in rows] == expected
+    assert labels_of(rows) == library_labels(TABLES.source, target.drop(columns="class"), yt)
     for i, each in enumerate(rows):
         assert each["given"] == str(i < n_labelled)
-        if i < n_labelled:
-            assert (each["probability"], each["trusted"], each["doubts"]) == ("1", "True", "")
+        if i < n_labelled:  # a label that is given stays
+            assert (each["probability"], each["sure"]) == ("1", "True")
+            assert each["label"] == TABLES.truth[i]
 
 
 def test_options_reach_the_library(tmp_path):
     paths = write_csv(tmp_path, TABLES)
-    options = ["--id", "colour", "--ignore", "width", "--method", "linear", "--scaling", "l2"]
+    options = ["--id", "colour", "--ignore", "width", "--method", "ils", "--scaling", "l2"]
     options += ["--class-frequencies", "source", "--columns", "by-name", "--json"]
+    options += ["--kind", "features", "--keep", "depth", "--no-own-scaling"]
     result, rows = adapted(tmp_path, *paths, *options)
     summary = json.loads(result.stdout)
-    assert list(rows[0])[:3] == ["colour", "sample", "label"]
-    assert [each["name"] for each in summary["members"]] == ["linear"]
-    assert summary["scaling"] == "l2"
+    assert list(rows[0])[:4] == ["colour", "sample", "row", "label"]
+    assert (summary["method"], summary["kind"]) == ("ils", "features")
+    asked = {"scaling": "l2", "kind": "features", "keep": ["depth"], "own_scaling": False}
+    assert {name: summary["inputs"][name] for name in asked} == asked
     assert summary["source"]["columns"] == 3
-    assert summary["class_frequencies"]["assumed"] == pytest.approx(
+    assert summary["class_frequencies"] == pytest.approx(
         {"ant": 1 / 3, "bee": 1 / 3, "élan": 1 / 3}
     )
 
 
-@pytest.mark.parametrize(("method", "files"), [("ils", FILES), ("CORAL", FILES[1:])])
-def test_one_method_instead_of_the_committee(tmp_path, method, files):
+@pytest.mark.parametrize("method", ["ils", "CORAL"])
+def test_one_method_instead_of_the_committee(tmp_path, method):
     _, rows = adapted(tmp_path, *write_csv(tmp_path, TABLES), "--method", method)
-    assert both(rows) == library_labels(TABLES.source, TABLES.target, method=method)
+    assert labels_of(rows) == library_labels(TABLES.source, TABLES.target, method=method)
     assert list(rows[0]) == ["sample", *PREDICTED]
     summary = summary_in(tmp_path)
-    assert sorted(each.name for each in (tmp_path / "out").iterdir()) == files
-    assert sorted(summary["files"]) == files
-    assert [each["name"] for each in summary["members"]] == [method]
+    assert sorted(each.name for each in (tmp_path / "out").iterdir()) == FILES
+    assert sorted(summary["files"]) == FILES
+    assert summary["method"] == method
 
 
 def test_class_frequencies_in_all_forms(tmp_path):
@@ -229,23 +292,23 @@ def test_class_frequencies_in_all_forms(tmp_path):
     )
     found = {}
     for given in ("ant=0.2,bee=0.3,élan=0.5", tmp_path / "shares.csv", "source", "auto"):
-        options = ["--method", "linear", "--force", "-q", "--class-frequencies", given]
+        options = ["--force", "-q", "--class-frequencies", given]
         _, rows = adapted(tmp_path, *paths, *options)
         found[str(given)] = rows, summary_in(tmp_path)["class_frequencies"]
     inline, file, source, auto = found.values()
     assert inline == file
-    assert inline[1] == {"assumed": pytest.approx(shares)}
-    assert both(inline[0]) == library_labels(
-        TABLES.source, TABLES.target, method="linear", class_prior=shares
-    )
-    assert source[1] == {"assumed": pytest.approx(dict.fromkeys(shares, 1 / 3))}
-    assert set(auto[1]) == {"assumed", "low", "high", "overlap", "counted"}
+    assert inline[1] == pytest.approx(shares)
+    assert labels_of(inline[0]) == library_labels(TABLES.source, TABLES.target, class_prior=shares)
+    assert source[1] == pytest.approx(dict.fromkeys(shares, 1 / 3))
+    assert auto == source  # those of tables are not estimated
 
 
 def test_options_are_those_of_the_library():
     assert [each.value for each in Scaling] == ["auto", *SCALINGS]
     allowed = TableClassifier._parameter_constraints["matching"][0].options
     assert {each.value for each in Matching} == allowed
+    allowed = TableClassifier._parameter_constraints["kind"][0].options
+    assert {each.value for each in Kind} == allowed
 
 
 @pytest.mark.parametrize("option", ["--help", "-h"])
@@ -255,6 +318,8 @@ def test_help_teaches(option):
     for taught in (
         "Examples",
         "--method",
+        "--own-scaling",
+        "--kind",
         "--class-frequencies",
         "Exit codes",
         "130",
@@ -323,7 +388,7 @@ BAD = {
     no_label_column: "must have the column 'class' of labels",
     one_class: "two classes or more, but holds one, 'ant'",
     no_labels: "two classes or more, but holds none",
-    nan_everywhere: "must share a column of features with values",
+    nan_everywhere: "must have a column of features with values",
     unknown_class: "'wasp' is not",
     one_row: "must have two rows or more",
     content(b""): "is empty",
@@ -351,13 +416,13 @@ def test_refused_in_one_sentence(tmp_path, make):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (["--method", "magic"], "must be one of committee, linear, "),
+        (["--method", "magic"], "must be one of auto, committee, ils, "),
         (["--class-frequencies", "nothing"], "'nothing' is none of these"),
         (["--class-frequencies", "ant=0.5,wasp=0.5"], "wasp"),
         (["--class-frequencies", "ant=0.5,bee=0.2,élan=0.2"], "sum"),
         (["--class-frequencies", "ant=1,bee=0,élan=0"], "At least 2 classes"),
         (["--id", "nothing"], "'nothing' must be in a table"),
-        (["--scaling", "sqrt-zscore-l2"], "negative numbers"),
+        (["--method", "ils", "--scaling", "sqrt-zscore-l2"], "negative numbers"),
         (["--label", "nothing"], "must have the column 'nothing'"),
         (["--label", "Clas"], "name the right one with --label 'class'"),
         (["--label", "class", "--id", "class"], "'class' is given to --id too"),

@@ -16,12 +16,12 @@ SCRIPT = """
 import json, os, shutil, signal
 from pathlib import Path
 from ilspace.cli import main
-from ilspace.storage import whole_folders
+from ilspace import storage
 from ilspace.tables import job
 home, source, target = sys.argv[1:]
-options = ["--label", "class", "--method", "linear", "--force", "-q"]
-found = job.adapt_files([source], target, label="class", method="linear")
-job.adapt_files = lambda *_, **__: found
+options = ["--label", "class", "--force", "-q"]
+found = job.adapt([source], target, "class")
+job.adapt = lambda *_, **__: found
 count, fatal, made, when = 0, 0, [], ""  # fatal: of the copies alone
 
 def dying(name, change):
@@ -40,7 +40,7 @@ def dying(name, change):
 
 for name in ("rename", "replace", "link", "mkdir", "rmdir", "unlink"):
     setattr(os, name, dying(name, getattr(os, name)))
-whole_folders.exchange = dying("exchange", whole_folders.exchange)
+storage.exchange = dying("exchange", storage.exchange)
 sys.stdout.flush()
 told = {}
 for when in ("before", "after"):

@@ -34,7 +34,7 @@ def original(tmp_path_factory):
     folder = tmp_path_factory.mktemp("label")
     paths = write_csv(folder, TABLES)
     command = ["adapt", *paths, "--label", "class", "--id", "sample", "-o", str(folder / "out")]
-    assert CliRunner().invoke(app, [*command, "--method", "linear", "-q"]).exit_code == 0
+    assert CliRunner().invoke(app, [*command, "-q"]).exit_code == 0
     return folder
 
 
@@ -68,10 +68,11 @@ def test_results_know_their_tables_by_their_digests(folder):
         path = folder / f"{name}.csv"
         assert files[name] == {"path": str(path), "sha256": sha256_of(path)}
     job = open_job([folder / "out"])
-    assert job.options["method"] == "linear"
-    assert job.options["ids"] == ("sample",)
+    assert job.answer is not None
+    assert job.answer.method == "committee"
+    assert job.ids == ("sample",)
     assert job.labels_path == folder / "out" / "labels.jsonl"
-    pd.testing.assert_frame_equal(job.tables.target, TABLES.target, check_dtype=False)
+    pd.testing.assert_frame_equal(job.target, TABLES.target, check_dtype=False)
 
 
 def test_tables_that_moved_along_are_found_and_changed_ones_are_not_taken(folder, tmp_path):
@@ -138,8 +139,17 @@ def test_requests_that_make_no_sense(folder):
 
 
 def test_two_files_have_their_labels_beside_the_target(folder):
-    job = open_job([folder / "source.csv", folder / "target.csv"], label="class")
+    paths = folder / "source.csv", folder / "target.csv"
+    job = open_job(paths, label="class")
     assert job.labels_path == folder / "target.csv.labels.jsonl"
+    assert run(*paths, "--label", "class", "--batch", 2, "-o", folder / "two.csv").exit_code == 0
+    table = pd.read_csv(folder / "two.csv", dtype={"sample": str})
+    table.assign(**{"class": "bee"}).to_csv(folder / "labels.csv", index=False)
+    result = run(*paths, "--label", "class", "--import", folder / "labels.csv")
+    assert result.stderr == (
+        f"2 new labels in {job.labels_path}.\n"
+        f"To use them: ilspace adapt with --labels {job.labels_path}.\n"
+    )
     with pytest.raises(TableError, match="given to --id too"):
         open_job(
             [folder / "source.csv", folder / "target.csv"],
@@ -165,12 +175,21 @@ def test_batch_import_export(folder, monkeypatch):
     monkeypatch.chdir(out)
     result = run("--import", folder / "labels.csv")  # the folder of results is this one
     assert result.exit_code == 0, result.output
-    to_use = "To use them: ilspace adapt as before, with --labels labels.jsonl."
-    assert result.stderr == f"4 new labels in labels.jsonl. {to_use}\n"
-    assert (
-        "0 new labels in labels.jsonl; 4 were known."
-        in run("--import", folder / "labels.csv").stderr
-    )
+    first, second, accuracy, *_, last = result.stderr.splitlines()
+    assert first == "4 new labels in labels.jsonl."
+    assert second == "The results in . know all labels now."
+    written = json.loads((out / "summary.json").read_text(encoding="utf-8"))
+    assert written["n_target_labels"] == 4
+    expected = f"{written['expected_accuracy']:.0%}"
+    assert accuracy.startswith(f"Expected accuracy on the target: {expected}. ")
+    assert last.endswith("ilspace label .")
+    said = pd.read_csv(out / "predictions.csv", dtype=str)
+    given = said.iloc[table["row"] - 1]
+    assert given["label"].tolist() == table["class"].tolist()
+    assert set(given["given"]) == {"True"}
+    assert (said["given"] == "True").sum() == 4
+    again = run("--import", folder / "labels.csv")  # the results know them
+    assert again.stderr == "0 new labels in labels.jsonl; 4 were known.\n"
     result = run(out, "--export", folder / "labelled.csv")
     assert "4 of 24 rows of" in result.stderr
     again = pd.read_csv(folder / "labelled.csv", dtype={"sample": str})
@@ -211,8 +230,10 @@ def test_a_sitting_in_a_terminal_goes_on_after_the_end_of_its_input(folder):
     )
     assert (first.returncode, second.returncode) == (0, 0), first.stderr + second.stderr
     where = folder / "out" / "labels.jsonl"
-    assert f"2 labels in {where}. To use them: ilspace adapt as before, " in first.stderr
-    assert first.stderr.endswith(f"--labels {where}. To go on, start ilspace label again.\n")
+    said = f"2 labels in {where}. To go on, start ilspace label again.\n"
+    assert f"{said}The results in {folder / 'out'} know all labels now.\n" in first.stderr
+    written = json.loads((folder / "out" / "summary.json").read_text(encoding="utf-8"))
+    assert written["n_target_labels"] == 1
     assert "2 labelled, 22 left" in second.stdout
     answers = open_job([folder / "out"]).open_labels().answers
     assert list(answers.labels.values()) == ["ant"]  # the last two were taken back
@@ -254,5 +275,7 @@ def test_the_page_listens_on_the_loopback_address_until_it_is_interrupted(folder
         said = server.stderr.read()
         assert server.process.wait() == 0
     where = folder / "out" / "labels.jsonl"
-    assert f"1 label in {where}. To use them: ilspace adapt as before, " in said
-    assert said.endswith(f"--labels {where}. To go on, start ilspace label again.\n")
+    ended = f"1 label in {where}. To go on, start ilspace label again.\n"
+    assert f"{ended}The results in {folder / 'out'} know all labels now.\n" in said
+    written = json.loads((folder / "out" / "summary.json").read_text(encoding="utf-8"))
+    assert written["n_target_labels"] == 1

@@ -16,8 +16,7 @@ from typer.testing import CliRunner
 
 from ilspace import ILSClassifier, TableClassifier
 from ilspace.cli.app import app
-from ilspace.estimators.persistence import state_of
-from ilspace.storage import write_model
+from ilspace.tables.answer import labelled_rows
 
 TABLES = small_tables()
 X, Y, XT = TABLES.features
@@ -28,7 +27,7 @@ FURTHER = small_tables(seed=0, nt=60).target
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("predict")
-    MODEL.fit(X, Y, XT).save(folder / "model.safetensors")
+    MODEL.fit(X, Y, XT).save(folder / "model.skops")
     FURTHER.to_csv(folder / "new.csv", index=False)
     return folder
 
@@ -43,19 +42,18 @@ def rows_of(text):
 
 @pytest.fixture(scope="module")
 def printed(folder):
-    result = run(folder / "model.safetensors", folder / "new.csv", "-q")
+    result = run(folder / "model.skops", folder / "new.csv", "-q")
     assert result.exit_code == 0, result.output
     return result.stdout
 
 
 def test_labels_are_those_of_the_library(printed):
-    rows, wanted = rows_of(printed), MODEL.label_rows(FURTHER)
+    rows = rows_of(printed)
+    wanted = labelled_rows(MODEL.classes_, MODEL.predict_proba(FURTHER))
     assert list(rows[0]) == ["sample", *PREDICTED]
     assert [each["sample"] for each in rows] == FURTHER["sample"].tolist()
     assert [each["label"] for each in rows] == wanted["label"].tolist()
-    assert [each["trusted"] for each in rows] == wanted["trusted"].astype(str).tolist()
-    for name in ("adapted", "unadapted", "doubts"):
-        assert [each[name] for each in rows] == wanted[name].tolist()
+    assert [each["sure"] for each in rows] == wanted["sure"].astype(str).tolist()
     met = [float(each["probability"]) for each in rows]
     np.testing.assert_allclose(met, wanted["probability"], rtol=1e-5)
 
@@ -65,7 +63,7 @@ def test_the_folder_of_results_will_do(folder, printed):
 
 
 def test_devices_and_pipes_are_written_to_and_read(folder, printed):
-    model, new = folder / "model.safetensors", folder / "new.csv"
+    model, new = folder / "model.skops", folder / "new.csv"
     assert run(model, new, "-q", "-o", os.devnull).exit_code == 0
     assert os.path.exists(os.devnull)
     pipe = folder / "pipe"
@@ -82,15 +80,15 @@ def test_labels_are_utf8_wherever_they_go(folder):
     assert "élan" in ended.stdout.decode("utf-8")
     said = ended.stderr.decode()
     assert said.startswith(f"Labelled {len(FURTHER)} rows, ")
-    assert "trusted (doubts: " in said
+    assert said.endswith("of the labels sure.\n")
 
 
-def test_columns_that_the_model_does_not_know_are_named(folder, tmp_path, printed):
+def test_columns_that_the_model_does_not_use_are_named(folder, tmp_path, printed):
     FURTHER.assign(ticket=range(60), depht=0.0).to_csv(tmp_path / "more.csv", index=False)
     result = run(folder, tmp_path / "more.csv", "--rows", "25")
     assert result.stdout == printed
-    assert result.stderr.endswith("Unknown to the model, and left out: ticket, depht.\n")
-    assert "Unknown" not in run(folder, folder / "new.csv").stderr
+    assert result.stderr.endswith("Not used by the model, and left out: ticket, depht.\n")
+    assert "left out" not in run(folder, folder / "new.csv").stderr
     assert run(folder, tmp_path / "more.csv", "-q").stderr == ""
 
 
@@ -103,7 +101,7 @@ def test_columns_that_the_model_does_not_know_are_named(folder, tmp_path, printe
 )
 def test_columns_that_changed_their_kind_are_refused(folder, tmp_path, column, entry, said):
     FURTHER.assign(**{column: entry}).to_csv(tmp_path / "new.csv", index=False)
-    refused(folder / "model.safetensors", tmp_path / "new.csv", said=said)
+    refused(folder / "model.skops", tmp_path / "new.csv", said=said)
 
 
 @pytest.mark.parametrize("n_rows", [7, 1000])
@@ -113,7 +111,7 @@ def test_words_among_numbers_are_gaps_in_any_block(folder, tmp_path, n_rows):
     words.to_csv(tmp_path / "words.csv", index=False)
     words.replace("n.m.", None).to_csv(tmp_path / "missing.csv", index=False)
     met = [
-        run(folder / "model.safetensors", tmp_path / name, "-q", "--rows", n_rows).stdout
+        run(folder / "model.skops", tmp_path / name, "-q", "--rows", n_rows).stdout
         for name in ("words.csv", "missing.csv")
     ]
     assert met[0] == met[1]
@@ -122,18 +120,18 @@ def test_words_among_numbers_are_gaps_in_any_block(folder, tmp_path, n_rows):
 
 def test_giants_are_gaps(folder, tmp_path):
     FURTHER.assign(width=1e80).to_csv(tmp_path / "new.csv", index=False)
-    assert run(folder / "model.safetensors", tmp_path / "new.csv", "-q").exit_code == 0
+    assert run(folder / "model.skops", tmp_path / "new.csv", "-q").exit_code == 0
 
 
 @pytest.mark.parametrize("n_rows", [1, 7, 60, 1000])
 def test_blocks_make_no_difference(folder, printed, n_rows):
-    result = run(folder / "model.safetensors", folder / "new.csv", "-q", "--rows", n_rows)
+    result = run(folder / "model.skops", folder / "new.csv", "-q", "--rows", n_rows)
     assert result.stdout == printed
 
 
 @pytest.mark.parametrize("kind", ["parquet", "csv"])
 def test_formats_pipes_and_files(folder, printed, kind, tmp_path):
-    model, out = folder / "model.safetensors", tmp_path / "labels.csv"
+    model, out = folder / "model.skops", tmp_path / "labels.csv"
     table = tmp_path / "new"
     getattr(FURTHER, f"to_{kind}")(table, index=False)
     assert run(model, table, "-o", out).exit_code == 0
@@ -144,7 +142,7 @@ def test_formats_pipes_and_files(folder, printed, kind, tmp_path):
 
 def test_columns_in_any_order_others_ignored_identifiers_missing(folder, printed):
     table = FURTHER[FURTHER.columns[::-1]].assign(extra="x").drop(columns="sample")
-    result = run(folder / "model.safetensors", "-", "-q", stdin=table.to_csv(index=False))
+    result = run(folder / "model.skops", "-", "-q", stdin=table.to_csv(index=False))
     rows = rows_of(result.stdout)
     assert [each["row"] for each in rows] == [str(i + 1) for i in range(60)]
     assert [each["label"] for each in rows] == [each["label"] for each in rows_of(printed)]
@@ -164,9 +162,9 @@ def test_numbers_among_categories_are_the_same_in_every_block(tmp_path):
     whole, blocks = (run(tmp_path / "m", tmp_path / "t.csv", "-q", "--rows", n) for n in (99, 6))
     assert whole.exit_code == 0
     assert whole.stdout == blocks.stdout
-    wanted = fitted.label_rows(table.assign(code=table["code"].replace("", None)))
+    wanted = fitted.predict_proba(table.assign(code=table["code"].replace("", None)))
     met = [float(each["probability"]) for each in rows_of(whole.stdout)]
-    np.testing.assert_allclose(met, wanted["probability"], rtol=1e-5)
+    np.testing.assert_allclose(met, wanted.max(axis=1), rtol=1e-5)
 
 
 def test_labels_in_arrays_are_not_taken_for_identifiers(tmp_path):
@@ -194,21 +192,21 @@ def refused(*arguments, said, stdin=None):
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        (FURTHER.drop(columns=["depth", "colour"]), "must have the column 'colour'"),
+        (FURTHER.drop(columns=["depth", "colour"]), "must have the column 'depth'"),
         (FURTHER[:0], "must have rows"),
     ],
 )
 def test_tables_that_will_not_do(folder, tmp_path, table, said):
     table.to_csv(tmp_path / "t.csv", index=False)
     out = tmp_path / "labels.csv"
-    refused(folder / "model.safetensors", tmp_path / "t.csv", "-o", out, said=said)
+    refused(folder / "model.skops", tmp_path / "t.csv", "-o", out, said=said)
     assert [each.name for each in tmp_path.iterdir()] == ["t.csv"]
 
 
 def test_a_table_that_breaks_off_late_leaves_nothing(folder, tmp_path):
     text = (folder / "new.csv").read_bytes() + b"1,2,3,4,5,6,7,8,9\n"
     (tmp_path / "t.csv").write_bytes(text)
-    arguments = folder / "model.safetensors", tmp_path / "t.csv", "--rows", "10"
+    arguments = folder / "model.skops", tmp_path / "t.csv", "--rows", "10"
     refused(*arguments, "-o", tmp_path / "labels.csv", said="must have as many entries")
     assert [each.name for each in tmp_path.iterdir()] == ["t.csv"]
 
@@ -216,23 +214,22 @@ def test_a_table_that_breaks_off_late_leaves_nothing(folder, tmp_path):
 def test_models_that_will_not_do(folder, tmp_path):
     new = folder / "new.csv"
     refused(tmp_path / "nothing", new, said="must be a file that can be read")
-    refused(tmp_path, new, said="model.safetensors must be a file that can be read")
+    refused(tmp_path, new, said="model.skops must be a file that can be read")
     (tmp_path / "garbage").write_bytes(os.urandom(1000))
     refused(tmp_path / "garbage", new, said="garbage")
     rows = X[list(NUMBERS)].fillna(0)
     ILSClassifier(2).fit(rows, Y, rows + 1).save(tmp_path / "other")
     refused(tmp_path / "other", new, said="must be one of tables")
-    whole = (folder / "model.safetensors").read_bytes()
+    whole = (folder / "model.skops").read_bytes()
     (tmp_path / "cut").write_bytes(whole[: len(whole) // 2])
     refused(tmp_path / "cut", new, said="cut")
-    state = state_of(MODEL)
-    state["parameters"]["holdout"] = state["parameters"].pop("method")
-    write_model(tmp_path / "old", state, kind=state.pop("kind"), training={})
-    refused(tmp_path / "old", new, said="written by another version of ilspace")
+    header = b'{"__metadata__":{"format":"ilspace"}}'
+    (tmp_path / "old").write_bytes(len(header).to_bytes(8, "little") + header)
+    refused(tmp_path / "old", new, said="an earlier version of ilspace")
 
 
 def test_an_output_that_exists_needs_force(folder, tmp_path, printed):
-    model, new, out = folder / "model.safetensors", folder / "new.csv", tmp_path / "labels.csv"
+    model, new, out = folder / "model.skops", folder / "new.csv", tmp_path / "labels.csv"
     out.write_text("old")
     refused(model, new, "-o", out, said="--force")
     assert out.read_text() == "old"
@@ -246,7 +243,7 @@ def test_an_output_that_exists_needs_force(folder, tmp_path, printed):
 
 def test_a_device_is_written_to_and_not_replaced(folder):
     before = os.stat("/dev/null")
-    arguments = folder / "model.safetensors", folder / "new.csv"
+    arguments = folder / "model.skops", folder / "new.csv"
     assert run(*arguments, "-o", "/dev/null", "--force").exit_code == 0
     assert os.stat("/dev/null").st_rdev == before.st_rdev
 
@@ -262,7 +259,7 @@ def test_an_interrupt_leaves_the_old_file(folder, tmp_path, monkeypatch):
         return update(self, *arguments, completed=completed, **fields)
 
     monkeypatch.setattr(Progress, "update", interrupted)
-    arguments = folder / "model.safetensors", folder / "new.csv", "--rows", 10
+    arguments = folder / "model.skops", folder / "new.csv", "--rows", 10
     result = run(*arguments, "-o", out, "--force")
     assert result.exit_code == 130
     assert [each.name for each in tmp_path.iterdir()] == ["labels.csv"]
@@ -271,7 +268,7 @@ def test_an_interrupt_leaves_the_old_file(folder, tmp_path, monkeypatch):
 
 def test_a_reader_that_has_seen_enough(folder):
     child = subprocess.Popen(
-        [sys.executable, "-m", "ilspace.cli", "predict", str(folder / "model.safetensors"), "-"],
+        [sys.executable, "-m", "ilspace.cli", "predict", str(folder / "model.skops"), "-"],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

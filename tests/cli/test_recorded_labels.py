@@ -4,22 +4,19 @@ import json
 import re
 import shutil
 
-import numpy as np
 import pandas as pd
 import pytest
 from tables.small_tables import small_tables, write_csv
 from typer.testing import CliRunner
 
-from ilspace.active import Asked, Prediction, estimate_accuracy
+from ilspace.active import Prediction
 from ilspace.cli.app import app
 from ilspace.labelling.answers import Event, Kind
 from ilspace.labelling.job import open_job
 from ilspace.labelling.label_file import read_recorded
-from ilspace.selection.calibration import raised
-from ilspace.tables import TableClassifier
 from ilspace.tables.inputs import read_inputs
 from ilspace.tables.reading import sha256_of
-from ilspace.tables.recorded import RecordedLabels, expect_by_predictions, with_recorded
+from ilspace.tables.results import RecordedLabels, with_recorded
 
 TABLES = small_tables(nt=60)
 ROWS = range(1, 13)
@@ -29,9 +26,9 @@ def run(command, *arguments):
     return CliRunner().invoke(app, [command, *map(str, arguments)])
 
 
-def adapt(folder, output, *options, method="linear"):
+def adapt(folder, output, *options):
     paths = folder / "source.csv", folder / "target.csv"
-    fixed = ["--label", "class", "--id", "sample", "--method", method, "-q"]
+    fixed = ["--label", "class", "--id", "sample", "-q"]
     return run("adapt", *paths, *fixed, "-o", folder / output, *options)
 
 
@@ -66,11 +63,11 @@ def test_labels_are_learned_from_and_go_on_with_the_results(folder):
     result = adapt(folder, "better", "--labels", folder / "out")
     assert result.exit_code == 0, result.output
     found = summary(folder / "better")
-    assert found["target"]["labelled"] == len(ROWS)
+    assert found["n_target_labels"] == len(ROWS)
     labels = folder / "out" / "labels.jsonl"
     told = {"path": str(labels), "bytes": labels.stat().st_size, "sha256": sha256_of(labels)}
     assert found["inputs"]["labels"] == told
-    assert any("having been asked for" in each for each in found["notes"])
+    assert any("rows that a model was unsure of" in each for each in found["notes"])
     predictions = pd.read_csv(folder / "better" / "predictions.csv", dtype=str)
     assert predictions["label"][: len(ROWS)].tolist() == TABLES.truth[: len(ROWS)].tolist()
     assert predictions["given"].tolist() == ["True"] * len(ROWS) + ["False"] * (60 - len(ROWS))
@@ -88,7 +85,7 @@ def test_the_file_of_a_folder_that_is_written_to_again_stays(folder):
     former.write_bytes(before)
     result = adapt(folder, "out", "--labels", former, "--force")
     assert result.exit_code == 0, result.output
-    assert summary(folder / "out")["target"]["labelled"] == len(ROWS)
+    assert summary(folder / "out")["n_target_labels"] == len(ROWS)
     assert labels.read_bytes() != before
 
 
@@ -118,15 +115,14 @@ def test_an_explanation_knows_the_labels_of_the_fit_and_no_later_ones(folder):
 
 
 def test_rows_of_no_class_are_told_and_not_learned(folder):
-    """They count as errors of earlier predictions, and not among the rows to predict."""
     told = {"guess": "ant", "probability": 0.6, "learned": 0}
     file = open_job([folder / "out"]).open_labels()
     file.append(*(Event(f"o{row}", Kind.OTHER, row, **told) for row in (30, 31)))
     assert adapt(folder, "better", "--labels", folder / "out").exit_code == 0
     found = summary(folder / "better")
-    assert found["target"]["labelled"] == len(ROWS)
+    assert found["n_target_labels"] == len(ROWS)
     (note,) = (each for each in found["notes"] if "of none of the classes" in each)
-    assert "2 rows were" in note
+    assert "2 rows are" in note
     recorded = read_recorded(folder / "out")
     assert recorded.of_no_class == (29, 30)
     assert {29, 30} <= set(recorded.predictions)
@@ -134,27 +130,9 @@ def test_rows_of_no_class_are_told_and_not_learned(folder):
     read = read_inputs(folder / "source.csv", folder / "target.csv", label="class")
     said = dict.fromkeys(range(30, 36), Prediction("ant", 0.6, 0))
     alone = RecordedLabels(recorded.path, recorded.about, {}, said, tuple(said))
-    tables = with_recorded(read, alone)
-    assert tables.yt is None
-    model = TableClassifier("linear", ids=("sample",)).fit(*tables)
-    assert expect_by_predictions(model, tables, alone)
-
-
-@pytest.mark.parametrize("n_rows", [15, 40])
-def test_frequencies_that_were_counted_in_chosen_labels_are_doubted(folder, n_rows):
-    """Twenty labels that are not as many of each class are counted."""
-    truth = dict(enumerate(map(str, TABLES.truth), start=1))
-    more = [row for row in range(len(ROWS) + 1, n_rows) if truth[row] != "ant"]
-    events = [Event(f"m{row}", Kind.LABEL, row, truth[row]) for row in more]
-    open_job([folder / "out"]).open_labels().append(*events)
-    n_labels = len(ROWS) + len(more)
-    result = adapt(folder, "better", "--labels", folder / "out", "--force")
-    assert result.exit_code == 0, result.output
-    doubted = [each for each in summary(folder / "better")["notes"] if "counted" in each]
-    assert len(doubted) == (n_labels >= 20)
-    known = adapt(folder, "known", "--labels", folder / "out", "--class-frequencies", "source")
-    assert known.exit_code == 0, known.output
-    assert not any("counted" in each for each in summary(folder / "known")["notes"])
+    read, (note, _) = with_recorded(read, alone)
+    assert not read.pair.has_labels.any()
+    assert "6 rows are" in note
 
 
 def test_labels_of_random_rows_need_no_allowance(folder):
@@ -163,50 +141,7 @@ def test_labels_of_random_rows_need_no_allowance(folder):
     path.write_text(lines, encoding="utf-8")
     assert not read_recorded(path).were_chosen
     assert adapt(folder, "better", "--labels", path).exit_code == 0
-    assert not any("asked for" in each for each in summary(folder / "better")["notes"])
-
-
-def test_wrong_guesses_lower_the_expected_accuracy(folder):
-    """As the estimate for chosen rows says, and sureness follows."""
-    read = read_inputs(folder / "source.csv", folder / "target.csv", label="class")
-    recorded = read_recorded(folder / "out")
-    tables = with_recorded(read, recorded)
-    expected = []
-    for is_right in (True, False):
-        said = {
-            row: Prediction(label if is_right else "nobody", 0.6, 0)
-            for row, label in recorded.labels.items()
-        }
-        model = TableClassifier("linear", ids=("sample",)).fit(*tables)
-        changed = RecordedLabels(recorded.path, recorded.about, recorded.labels, said)
-        before = model.agreement_
-        assert expect_by_predictions(model, tables, changed)
-        free = tables.target[pd.isna(tables.yt)]
-        confidence = raised(model.member_probabilities(free)[0], before.inverse_temperature).max(
-            axis=1
-        )
-        n = len(said)
-        asked = Asked(np.full(n, 0.6), np.full(n, is_right), np.zeros(n), np.zeros(n, dtype=bool))
-        wanted = estimate_accuracy(confidence, asked, n, level=0.8)
-        assert model.agreement_.expected_accuracy == pytest.approx(wanted.value)
-        low, high = model.agreement_.interval
-        assert high - low <= wanted.high - wanted.low + 1e-12
-        sureness = model.predict_proba(free).max(axis=1).mean()
-        assert sureness == pytest.approx(wanted.value, abs=0.02)
-        expected.append(wanted.value)
-    assert expected[0] > expected[1] + 0.1
-
-
-def test_few_predictions_change_nothing(folder):
-    read = read_inputs(folder / "source.csv", folder / "target.csv", label="class")
-    recorded = read_recorded(folder / "out")
-    tables = with_recorded(read, recorded)
-    model = TableClassifier("linear", ids=("sample",)).fit(*tables)
-    before = model.agreement_
-    few = dict(list(recorded.predictions.items())[:4])
-    changed = RecordedLabels(recorded.path, recorded.about, recorded.labels, few)
-    assert not expect_by_predictions(model, tables, changed)
-    assert model.agreement_ is before
+    assert not any("unsure of" in each for each in summary(folder / "better")["notes"])
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,9 @@ from typer.testing import CliRunner
 from ilspace import TableClassifier
 from ilspace.cli import _log
 from ilspace.cli.app import app
-from ilspace.tables.prediction import csv_lines
+from ilspace.tables.answer import predictions_table
+from ilspace.tables.formats import write_parquet
+from ilspace.tables.outputs import csv_lines
 
 TABLES = small_tables()
 
@@ -40,7 +42,7 @@ def test_every_command_has_examples_of_itself(path, command):
 def folder(tmp_path_factory):
     folder = tmp_path_factory.mktemp("shell")
     X, y, Xt = TABLES.features
-    TableClassifier(method="linear").fit(X, y, Xt).save(folder / "model.safetensors")
+    TableClassifier().fit(X, y, Xt).save(folder / "model.skops")
     TABLES.target.to_csv(folder / "new.csv", index=False)
     TABLES.target.drop(columns="sample").to_csv(folder / "nameless.csv", index=False)
     TABLES.source.to_csv(folder / "old.csv", index=False)
@@ -59,7 +61,7 @@ def test_predictions_as_parquet_say_what_csv_says(folder):
     typed = pd.read_parquet(folder / "labels.parquet")
     plain = pd.read_csv(folder / "labels.csv", keep_default_na=False, dtype={"sample": str})
     assert typed["probability"].dtype == float
-    assert typed["trusted"].dtype == bool
+    assert typed["sure"].dtype == bool
     assert typed.astype(object).to_numpy().tolist() == plain.astype(object).to_numpy().tolist()
     assert list(typed.columns) == list(plain.columns)
 
@@ -75,31 +77,30 @@ def test_a_parquet_file_is_there_whole_or_not_at_all(folder, tmp_path):
 
 @pytest.mark.parametrize("ids", [(), ("na\nme", "b")])
 def test_names_and_labels_of_all_kinds_survive(tmp_path, ids):
-    from ilspace.tables.parquet_output import write_parquet
-
     table = pd.DataFrame({each: ["007", "", 'a "b",\n'] for each in ids}, index=range(3))
     labelled = pd.DataFrame(
-        {"label": ["NA", "1", "x,\ny"], "probability": [0.5, 1, 0], "trusted": [True, False, True]}
+        {"label": ["NA", "1", "x,\ny"], "probability": [0.5, 1, 0], "sure": [False, True, False]}
     )
-    text = csv_lines(table, labelled, ids)
+    text = csv_lines(predictions_table(table, labelled, ids), header=True)
     (tmp_path / "a.csv").write_text(text, newline="")
     with open(tmp_path / "a.csv", "rb") as lines, open(tmp_path / "a.parquet", "wb") as output:
-        write_parquet(lines, output, are_numbered=not ids)
+        write_parquet(lines, output)
     found = pd.read_parquet(tmp_path / "a.parquet")
     assert found["label"].tolist() == labelled["label"].tolist()
-    first = found[ids[0]].tolist() if ids else found["row"].tolist()
-    assert first == (table[ids[0]].tolist() if ids else [1, 2, 3])
+    assert found["row"].tolist() == [1, 2, 3]
+    if ids:
+        assert found[ids[0]].tolist() == table[ids[0]].tolist()
 
 
 def test_adapt_writes_parquet_and_a_log(folder, tmp_path):
     out, log = tmp_path / "out", tmp_path / "run.log"
     words = ["adapt", folder / "old.csv", folder / "nameless.csv", "--label", "class"]
-    words += ["-o", out, "--method", "linear", "--format", "parquet", "-q"]
+    words += ["-o", out, "--format", "parquet", "-q"]
     command = [sys.executable, "-m", "ilspace.cli", "--log-file", log, *words]
     ended = subprocess.run([str(word) for word in command], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout) == (0, ""), ended.stderr
     assert sorted(os.listdir(out)) == [
-        "model.safetensors", "predictions.parquet", "report.html", "summary.json",
+        "model.skops", "predictions.parquet", "report.html", "summary.json",
     ]  # fmt: skip
     found = pd.read_parquet(out / "predictions.parquet")
     assert found["row"].tolist() == list(np.arange(1, len(TABLES.target) + 1))

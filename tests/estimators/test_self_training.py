@@ -13,10 +13,8 @@ from sklearn.neighbors import KNeighborsClassifier
 
 import ilspace
 from ilspace import ILSClassifier
-from ilspace.estimators.persistence import estimator_of, state_of
 from ilspace.ils import ridge_rule, rounds
 from ilspace.rules import ridge
-from ilspace.storage import ModelFileError
 
 DATA = shifted(1, n=45, nt=40)
 X, y, Xt, yt = DATA
@@ -266,15 +264,11 @@ def test_the_rule_holds_no_more_rows_than_allowed(monkeypatch, n_rounds):
     assert again.fit(X, y, Xt).predict_proba(Xt).tobytes() == model.predict_proba(Xt).tobytes()
 
 
-def test_the_file_holds_rows_and_is_as_large_as_they_are(tmp_path, monkeypatch):
-    sizes = []
+def test_the_file_holds_rows(tmp_path, monkeypatch):
     for n_most in (10, 30):
         monkeypatch.setattr(ridge_rule, "LANDMARKS", n_most)
         model = ILSClassifier(3, random_state=0).fit(X, y, Xt)
         model.save(tmp_path / "model")
-        content = (tmp_path / "model").read_bytes()
-        header = int.from_bytes(content[:8], "little")  # text, padded to eight bytes
-        sizes.append(len(content) - 8 - header)
         rule: Any = ilspace.load(tmp_path / "model")._rule
         both = np.concatenate(
             [
@@ -285,8 +279,7 @@ def test_the_file_holds_rows_and_is_as_large_as_they_are(tmp_path, monkeypatch):
         # each landmark is one of the rows
         gaps = np.abs(rule.expansion.landmarks[:, None] - both[None]).max(axis=2)
         assert gaps.min(axis=1).max() < 1e-12
-    # 20 rows more of 9 columns and 3 classes
-    assert sizes[1] - sizes[0] == 20 * 12 * 8
+        assert len(rule.expansion.landmarks) == n_most
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
@@ -350,91 +343,6 @@ def test_on_a_gpu(tmp_path, monkeypatch, dtype, n_landmarks):
     model.save(tmp_path / "model")
     loaded = ilspace.load(tmp_path / "model").predict_proba(Xt.astype(dtype))
     np.testing.assert_allclose(loaded, met.cpu().numpy(), atol=atol)
-
-
-def test_a_classifier_of_another_library_is_not_saved(tmp_path):
-    model = ILSClassifier(3, classifier=LogisticRegression()).fit(X, y, Xt)
-    with pytest.raises(TypeError, match="this one's is a LogisticRegression: use a named one"):
-        model.save(tmp_path / "model")
-    assert not (tmp_path / "model").exists()
-
-
-STATE = state_of(ILSClassifier(3).fit(X, y, Xt))
-EXPANSION = STATE["fitted"]["_rule"]["expansion"]
-N = len(EXPANSION["landmarks"])
-
-
-def edited(place, value) -> Any:
-    """A copy of a good state with one entry changed."""
-
-    def copy(node, keys):
-        if not keys:
-            return value
-        if isinstance(node, list):
-            here = int(keys[0])
-            return [*node[:here], copy(node[here], keys[1:]), *node[here + 1 :]]
-        return node | {keys[0]: copy(node[keys[0]], keys[1:])}
-
-    return copy(STATE, place.split("/"))
-
-
-@pytest.mark.parametrize(
-    ("place", "value"),
-    [
-        ("_rule", {}),
-        ("_rule", None),
-        ("_rule/kind", "own"),
-        ("_rule/kind", "nearest"),
-        ("_rule/kind", ["ridge"]),
-        ("_rule/inverse_temperature", 0.0),
-        ("_rule/inverse_temperature", -1.0),
-        ("_rule/inverse_temperature", float("nan")),
-        ("_rule/inverse_temperature", 4),
-        ("_rule/expansion/landmarks", np.zeros((N, 8))),
-        ("_rule/expansion/landmarks", np.zeros((N - 1, 9))),
-        ("_rule/expansion/landmarks", np.zeros((N, 9), np.float32)),
-        ("_rule/expansion/landmarks", np.zeros((N, 9), int)),
-        ("_rule/expansion/landmarks", np.full((N, 9), np.nan)),
-        ("_rule/expansion/landmarks", np.full((N, 9), 3.0)),
-        ("_rule/expansion/coefficients", np.zeros((N, 2))),
-        ("_rule/expansion/coefficients", np.zeros((N + 1, 3))),
-        ("_rule/expansion/coefficients", np.zeros(N)),
-        ("_rule/expansion/coefficients", np.full((N, 3), np.inf)),
-        ("_rule/expansion/coefficients", np.full((N, 3), -1e31)),
-        (
-            "_rule/expansion",
-            EXPANSION | {"landmarks": np.zeros((0, 9)), "coefficients": np.zeros((0, 3))},
-        ),
-        ("_rule/expansion/bandwidth", -1.0),
-        ("_rule/expansion/bandwidth", 0.0),
-        ("_rule/expansion/bandwidth", float("inf")),
-        ("_rule/expansion/bandwidth", float("nan")),
-        ("_rule/expansion/bandwidth", 5e-324),
-        ("_rule/plain/means", []),
-        ("_rule/plain/means/0", np.zeros(5)),
-        ("_rule/plain/means/0", np.full(6, np.nan)),
-        ("_rule/plain/maps/1", np.zeros((5, 6))),
-        ("_rule/plain/maps/1", np.zeros((6, 5))),
-        ("_rule/plain/maps/1", np.full((6, 6), 1e300)),
-        ("_rule/plain/maps", [np.zeros((6, 5))] * 2),
-        ("rounds_", {}),
-        ("rounds_/0/n_selected", True),
-        ("rounds_/0/n_selected", 3.0),
-        ("rounds_/0/changed", 1.5),
-        ("rounds_/0/changed", float("nan")),
-        ("rounds_/0/status", "HAPPY"),
-        ("rounds_/0/kept", 1),
-        ("classes_", np.arange(4)),
-    ],
-)
-def test_a_file_that_does_not_fit_together_is_refused(place, value):
-    with pytest.raises(ModelFileError) as caught:
-        estimator_of(edited(f"fitted/{place}", value))
-    assert "cannot be rebuilt" not in str(caught.value)  # a check of its own, not the last net
-
-
-def test_the_state_that_the_flaws_start_from_is_good():
-    assert estimator_of(STATE).predict_proba(Xt).shape == (40, 3)
 
 
 # -- unusual inputs ------------------------------------------------------------------------------

@@ -280,8 +280,8 @@ def test_a_saved_model_knows_its_sources(tmp_path, rule):
     X, y, numbers, _ = together((2, 5, 9, -1))
     names = ["shop", "studio", "street"]
     model = ILSClassifier(3, **rule).fit(X, y, sample_domain=numbers, source_names=names)
-    model.save(tmp_path / "model.safetensors")
-    loaded = load(tmp_path / "model.safetensors")
+    model.save(tmp_path / "model.skops")
+    loaded = load(tmp_path / "model.skops")
     assert loaded.source_names_ == tuple(names)
     np.testing.assert_array_equal(loaded.source_weights_, model.source_weights_)
     np.testing.assert_array_equal(loaded.predict_proba(XT), model.predict_proba(XT))

@@ -220,8 +220,8 @@ def test_of_two_sources_the_one_with_labels_is_believed():
 def test_what_is_loaded_predicts_the_same(rule, tmp_path):
     names = ["shop", "studio", "street"]
     model = ILSClassifier(3, unseen_mean="batch", **rule).fit(ROWS, LABELS, source_names=names)
-    model.save(tmp_path / "model.safetensors")
-    loaded = load(tmp_path / "model.safetensors")
+    model.save(tmp_path / "model.skops")
+    loaded = load(tmp_path / "model.skops")
     np.testing.assert_array_equal(
         loaded.predict_proba(XU, "unseen"), model.predict_proba(XU, "unseen")
     )

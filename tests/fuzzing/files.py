@@ -1,6 +1,7 @@
 """Hostile tables and plans: read, or refused in one sentence."""
 
 import io
+import json
 import random
 import tempfile
 import warnings
@@ -10,11 +11,12 @@ import numpy as np
 import pandas as pd
 import scipy.io
 from benchmark.hostile_plans import BASE, FIELD, HOSTILE
+from tables.small_tables import quick
 
 from ilspace.benchmark.kinds import load_experiment
 from ilspace.benchmark.plan_entries import PlanError
 from ilspace.tables import TableError, read_chunks
-from ilspace.tables.job import adapt_files
+from ilspace.tables.job import adapt
 
 ENTRIES = [
     *("", " ", "?", "NA", "nan", "1", "-2.5", "1e400", "1e-400", "0x1f", "1,5", "007", "=1+1"),
@@ -22,6 +24,9 @@ ENTRIES = [
     *("inf", "-Infinity", "True", "x" * 300, "\x0b", "9" * 400, "\x00"),
 ]
 NAMES = ["class", "id", "x", "Individual ID", "y", "", "0", "a,b", "Unnamed: 0", "z", "row", "ü"]
+METHODS = [(None, quick()), (False, quick()), (True, quick()), (None, "CORAL"), (None, "ils")]
+METHODS.append((False, "committee"))
+"""Whether numbers are scaled by table, and what learns."""
 
 
 def one_sentence(error):
@@ -118,7 +123,7 @@ def run_files(seed):
 def run_tables(seed):
     """Adapt between two hostile tables."""
     rng = random.Random(seed)
-    method = rng.choice(["linear", "linear", "linear-own", "self-training", "ils", "committee"])
+    own_scaling, method = rng.choice(METHODS)
     with tempfile.TemporaryDirectory() as folder:
         paths = [Path(folder) / name for name in ("source", "target")]
         contents = [hostile_csv(rng) for _ in paths]
@@ -127,12 +132,15 @@ def run_tables(seed):
         for path, content in zip(paths, contents, strict=True):
             path.write_bytes(content)
         try:
-            found = adapt_files(*paths, label="class", method=method)
+            found = adapt(paths[0], paths[1], "class", method=method, own_scaling=own_scaling)
         except TableError as error:
             one_sentence(error)
             return "refused"
-    assert np.isfinite(found.labelled["probability"]).all()
-    assert set(found.labelled["label"]) <= set(map(str, found.model.classes_))
+    assert found.predictions["probability"].between(0, 1).all()
+    assert set(found.predictions["label"]) <= set(found.model.classes_.tolist())
+    json.dumps(found.summary, allow_nan=False)
+    for each in found.sentences():
+        assert len(each.splitlines()) == 1, each
     return "labelled"
 
 

@@ -41,21 +41,21 @@ trials = 1
 settings = ["none"]
 groups = { tables = ["penguins/adelie-gentoo", "penguins/gentoo-adelie"] }
 [[method]]
-name = "linear"
+name = "coral"
 estimator = "TableClassifier"
-parameters = { method = "linear" }
+parameters = { method = "CORAL" }
 [[method]]
-name = "linear-own"
+name = "alignment"
 estimator = "TableClassifier"
-parameters = { method = "linear-own" }
+parameters = { method = "SubspaceAlignment" }
 [[method]]
-name = "self-training"
+name = "ils"
 estimator = "TableClassifier"
-parameters = { method = "self-training" }
+parameters = { method = "ils" }
 [[method]]
-name = "self-training-own"
+name = "ils-scaled"
 estimator = "TableClassifier"
-parameters = { method = "self-training-own" }
+parameters = { method = "ils", scaling = "zscore-l2" }
 """
 N_CELLS = 8
 
@@ -129,7 +129,7 @@ def kill(rng, kind, arguments, folder):
 
 def adapt_arguments(paths, out):
     """Replace results, by a method that takes little time."""
-    return ["adapt", *paths, "--label", "class", "-o", out, "--force", "-q", "--method", "linear"]
+    return ["adapt", *paths, "--label", "class", "-o", out, "--force", "-q", "--method", "CORAL"]
 
 
 def bench_arguments(folder, jobs=1):

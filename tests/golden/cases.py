@@ -316,22 +316,15 @@ def _table(data, source_rows, target_rows, **changes) -> Numbers:
         class_prior="source",
         scaling="zscore",
         matching="by-name",
-        trust=0.9,
         random_state=0,
     ).fit(X, y[source_rows], Xt)
-    rows, plain = model.label_rows(Xt), model.unadapted_
-    assert plain is not None
+    fitted = model.rule_.estimator_
     return {
         "class_prior": model.class_prior_,
-        "agreement": [model.agreement_.confidence, model.agreement_.inverse_temperature],
-        "trust": [model.trust_.confidence, model.trust_.distance],
-        "coefficients": plain.coef_[:, :5],
-        "unadapted": rows["unadapted"].tolist(),
-        "labels": rows["label"].tolist(),
-        "doubts": rows["doubts"].tolist(),
-        "probability": rows["probability"].to_numpy()[:20],
-        "n_iter": model.ils_.n_iter_,
-        "metric": model.ils_.metric_,
+        "labels": model.predict(Xt).tolist(),
+        "probability": model.predict_proba(Xt).max(axis=1)[:20],
+        "n_iter": fitted.n_iter_,
+        "metric": fitted.metric_,
     }
 
 

@@ -8,9 +8,7 @@ from shifted import shifted
 
 from ilspace import ILSClassifier, ILSTransformer, ObjectiveSettings, load
 from ilspace.domains import Domain, Domains
-from ilspace.estimators.persistence import estimator_of, state_of, training_record
 from ilspace.ils.dictionary import Dictionary, learn_dictionary, scaled_rows
-from ilspace.storage import ModelFileError
 
 DATA = shifted(n=60, nt=50)
 X, Y, XT = DATA.X, DATA.y, DATA.Xt
@@ -127,37 +125,6 @@ def test_rules_see_the_combinations(classifier, tmp_path):
     np.testing.assert_array_equal(again.predict_proba(XT), model.predict_proba(XT))
     np.testing.assert_array_equal(again.sparse_codes(XT), model.sparse_codes(XT))
     assert again.n_atoms == 6
-    assert training_record(model)["fingerprint"] != training_record(plain)["fingerprint"]
-
-
-def test_models_of_earlier_versions_load():
-    model = fitted(n_atoms=None)
-    state = state_of(model)
-    assert "dictionary" not in state["fitted"]["map_"]  # as they were written
-    for name in ("n_atoms", "unseen_mean"):
-        del state["parameters"][name]
-    del state["fitted"]["_has_target"]
-    older = estimator_of(state)
-    np.testing.assert_array_equal(older.transform(XT), model.transform(XT))
-    assert older.map_.dictionary is None
-    assert older._has_target is True
-
-
-@pytest.mark.parametrize(
-    ("atoms", "message"),
-    [
-        (np.ones((4, 3)), "columns of length 1"),
-        (np.full((4, 3), np.nan), "finite"),
-        (np.eye(3), "shape"),
-        (np.eye(4, dtype=np.float32), "type"),
-        (np.empty((4, 0)), "length 1"),
-    ],
-)
-def test_files_with_other_atoms_are_refused(atoms, message):
-    state = state_of(fitted())
-    state["fitted"]["map_"]["dictionary"]["atoms"] = atoms
-    with pytest.raises(ModelFileError, match=message):
-        estimator_of(state)
 
 
 def test_what_is_refused():

@@ -42,15 +42,15 @@ def snapshot(job, task=None, *, queue=(3, 5, 7)):
     probabilities[:, 0] = 0.7
     places = np.zeros((n, 2))
     drawn = LatentMap(np.arange(n), places, np.zeros((2, 2)), np.array([0, 1]))
-    accuracy = {"value": 0.7, "low": 0.5, "high": 0.8, "level": 0.9}
+    accuracy = {"value": 0.7, "low": 0.5, "high": 0.8}
     return Snapshot(
         task or Task({}),
         np.zeros(n, dtype=np.int32),
         np.linspace(0.9, 0.5, n, dtype=np.float32),
         rows,
         probabilities,
-        accuracy,
-        0.01,
         drawn,
         0.1,
+        rely=[{"title": "Expected accuracy", "value": "70%", "text": "Between 50% and 80%."}],
+        accuracy=accuracy,
     )

@@ -10,7 +10,7 @@ import pytest
 
 from ilspace.labelling.answers import Answers, Event, Kind
 from ilspace.labelling.label_file import LabelFile, LabelWriteError
-from ilspace.tables import TableError
+from ilspace.tables.values import TableError
 
 ABOUT = {"column": "class", "rows": 100, "sha256": "abc"}
 

@@ -107,6 +107,8 @@ def test_label_twenty_rows_undo_reload_kill_and_go_on(tables, browser):
         assert "1 of no class" in text(browser, "progress")
         # the model has learned, and says so
         wait(browser, lambda: "%" in text(browser, "accuracy"))
+        assert "held-out source rows" in text(browser, "interval")
+        assert "Sure rows" in text(browser, "rely")
         wait(browser, lambda: browser.find_elements(By.CSS_SELECTOR, "#map .labelled path"))
         wait(browser, lambda: not browser.find_element(By.ID, "learning").is_displayed())
         # reload: the same row, the same counts

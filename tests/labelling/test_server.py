@@ -14,7 +14,7 @@ from tables.small_tables import small_tables
 from ilspace.labelling import label_file
 from ilspace.labelling.server import make_app, serve
 from ilspace.labelling.session import Session
-from ilspace.tables import TableError
+from ilspace.tables.values import TableError
 
 TOKEN, PORT = "a-token_of-2026", 4711
 HOST = f"127.0.0.1:{PORT}"

@@ -1,6 +1,7 @@
 """Rows go to windows, answers to the file, and tasks to the model."""
 
 import threading
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -214,6 +215,24 @@ def test_the_model_learns_after_some_answers_and_not_while_it_learns(job):
     assert len(silent.tasks[2].skipped) == 1
 
 
+def test_it_learns_on_until_it_is_known_how_good_it_is(session, job):
+    before = session.state("one")["model"]
+    assert before["rely"][0]["value"] == "70%"
+    assert before["history"] == [{"labels": 0, "value": 0.7, "low": 0.5, "high": 0.8}]
+    session._learn()
+    session._take(replace(snapshot(job, queue=(9,)), rely=None, accuracy=None))
+    state = session.state("one")
+    assert state["model"]["learning"]
+    assert state["model"]["rely"] == before["rely"]
+    assert session.snapshot.queue.tolist() == [9]
+    for _ in range(5):
+        answered(session)
+    assert len(session._teachable.tasks) == 2
+    session._take(snapshot(job))
+    assert len(session._teachable.tasks) == 3
+    assert len(session.history) == 2
+
+
 def test_a_model_that_cannot_be_fitted_is_tried_again_with_more_answers(job):
     silent = Silent()
     session = Session(job, silent, refit_after=2)
@@ -248,17 +267,23 @@ def test_the_map_shows_labels_as_they_are_and_guesses_elsewhere(session):
 # -- the real model -------------------------------------------------------------------------------
 
 
+def last(learner, task):
+    """What is known in the end."""
+    *_, found = learner.learn(task)
+    return found
+
+
 @pytest.fixture(scope="module")
 def learned(tmp_path_factory):
     """A learner that has seen two labels, one of which was taken back."""
     job = make_job(tmp_path_factory.mktemp("learned"))
     learner = Learner(job)
-    first = learner.learn(Task({}))
+    first = last(learner, Task({}))
     rows = [int(each) for each in first.queue[:3]]
     truth = small_tables().truth
     task = Task({rows[0]: str(truth[rows[0]]), rows[1]: NONE_OF_THESE}, (rows[2],))
-    second = learner.learn(task)
-    third = learner.learn(Task({rows[1]: NONE_OF_THESE}))
+    second = last(learner, task)
+    third = last(learner, Task({rows[1]: NONE_OF_THESE}))
     return job, rows, (first, second, third), learner
 
 
@@ -271,21 +296,52 @@ def test_answered_rows_are_not_asked_again_and_undone_ones_are(learned):
     assert rows[1] not in third.queue
 
 
-def test_the_selector_knows_what_holds(learned):
-    _, rows, _, learner = learned
-    assert learner.selector.labels_[rows[1]] == NONE_OF_THESE
-    assert learner.selector.labels_[rows[0]] is None
-    assert not learner.selector.skipped_.any()
+def test_the_answer_knows_the_labels_that_hold(learned):
+    _, rows, (first, second, third), learner = learned
+    assert [each.n_learned for each in (first, second, third)] == [0, 1, 0]
+    assert not learner.answer.pair.has_labels.any()
+    assert third.probability.tolist() == first.probability.tolist() != second.probability.tolist()
 
 
 def test_guesses_are_those_of_the_model(learned):
     job, _, (*_, third), learner = learned
-    model = learner.selector.estimator_
-    said = model.predict_proba(job.tables.target)
-    assert [job.classes[each] for each in third.codes] == model.predict(job.tables.target).tolist()
+    model = learner.answer.model
+    said = model.predict_proba(job.target)
+    assert [job.classes[each] for each in third.codes] == model.predict(job.target).tolist()
     np.testing.assert_allclose(third.probability, said.max(axis=1), rtol=1e-5)
     np.testing.assert_allclose(third.queue_probabilities, said[third.queue], atol=1e-6)
     assert 0 <= third.accuracy["low"] <= third.accuracy["value"] <= third.accuracy["high"] <= 1
+
+
+def test_labels_are_learned_without_encoding_a_row_again(tmp_path, monkeypatch):
+    job, truth = make_job(tmp_path), small_tables().truth
+    learner = Learner(job)
+    last(learner, Task({}))
+    assert learner.answer is not None
+    encoded = learner.answer.encoded
+    for method in ("transform", "fit_transform"):
+        monkeypatch.setattr(f"ilspace.tables.encoding.TableEncoder.{method}", None)
+    task = Task({row: str(truth[row]) for row in range(12)})
+    found = last(learner, task)
+    assert learner.answer.encoded is encoded
+    assert found.n_learned == 12
+    # and as a fit would that knew the labels from the start
+    monkeypatch.undo()
+    again = Learner(job)
+    whole = last(again, task)
+    np.testing.assert_allclose(found.probability, whole.probability, atol=1e-12)
+    assert again.answer is not None
+    assert again.answer.rely == learner.answer.rely == found.rely
+    assert found.rely is not None
+    assert "12 target labels" in found.rely[0]["text"]
+
+
+def test_guesses_come_before_it_is_known_how_good_they_are(tmp_path):
+    first, second = Learner(make_job(tmp_path)).learn(Task({}))
+    assert first.rely is None
+    assert second.rely is not None
+    assert [each["title"] for each in second.rely][1:] == ["Sure rows", "What changed"]
+    assert second.queue is first.queue
 
 
 def test_the_map_holds_all_rows_and_turns_as_little_as_possible(learned):
@@ -298,18 +354,17 @@ def test_the_map_holds_all_rows_and_turns_as_little_as_possible(learned):
     np.testing.assert_allclose(mirrored, learner._last_places[1], atol=1e-9)
 
 
-def test_after_a_restart_it_is_known_what_was_said_of_rows_when_they_were_shown(tmp_path):
+def test_after_a_restart_the_same_is_known(tmp_path):
     job, truth = make_job(tmp_path), small_tables().truth
     session = Session(job, LearnsAtOnce(Learner(job)), refit_after=4)
     for _ in range(8):
         row = session.state("one")["row"]["row"]
         session.answer("one", event=new_id(), kind=Kind.LABEL, row=row, label=str(truth[row - 1]))
-    assert session.snapshot is not None
-    later = Learner(job)
-    snapshot = later.learn(Task.of(job.open_labels().answers))
-    asked = later.selector._answers.asked()
-    assert sorted(asked.n_learned.tolist()) == [0] * 4 + [4] * 4
-    assert snapshot.accuracy == pytest.approx(session.snapshot.accuracy, abs=1e-3)
+    model = session.state("one")["model"]
+    assert (model["labels"], model["learning"]) == (8, False)
+    later = Session(job, LearnsAtOnce(Learner(job)))
+    assert later.state("one")["model"]["rely"] == model["rely"]
+    assert later.history == model["history"][-1:]
 
 
 @pytest.mark.parametrize("strategy", ["random", "margin"])
@@ -323,17 +378,17 @@ def test_it_is_recorded_how_a_row_was_chosen_and_what_was_known_then(tmp_path, s
         shown.append(session.state("one")["row"]["row"])
         label = str(tables.truth[shown[-1] - 1])
         session.answer("one", event=new_id(), kind=Kind.LABEL, row=shown[-1], label=label)
-    found = session.file.answers.predictions()
-    assert {row: each.n_learned for row, each in found.items()} == dict(
+    found = session.file.answers.by_row
+    assert {row: each.learned for row, each in found.items()} == dict(
         zip(shown, [5, 5, 5, 5, 9], strict=True)
     )
-    assert {each.is_random for each in found.values()} == {strategy == "random"}
+    assert {each.random is True for each in found.values()} == {strategy == "random"}
     # two are taken back, of which the model has learned one, and answered again
     for _ in range(2):
         session.undo("one", event=new_id())
     assert session.state("one")["row"]["row"] == shown[3]
     session.answer("one", event=new_id(), kind=Kind.OTHER, row=shown[3])
-    assert shown[3] not in session.file.answers.predictions()
+    assert session.file.answers.by_row[shown[3]].learned is None
 
 
 def test_tables_without_common_columns_wait_for_labels(tmp_path):

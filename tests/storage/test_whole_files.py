@@ -8,7 +8,8 @@ import sys
 
 import pytest
 
-from ilspace.storage import output_folder, whole_file, whole_files, write_whole
+from ilspace import storage
+from ilspace.storage import output_folder, whole_file, write_whole
 
 
 def test_a_file_is_replaced_whole(tmp_path):
@@ -134,7 +135,7 @@ def test_two_writers_and_a_reader(tmp_path):
     script = f"""
 import runpy, sys
 from pathlib import Path
-write_whole = runpy.run_path({whole_files.__file__!r})["write_whole"]
+write_whole = runpy.run_path({storage.__file__!r})["write_whole"]
 for _ in range(100):
     write_whole(Path(sys.argv[1]), sys.argv[2].encode() * int(sys.argv[3]))
 """

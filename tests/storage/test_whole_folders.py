@@ -9,7 +9,8 @@ import time
 
 import pytest
 
-from ilspace.storage import drafts, whole_file, whole_folder, whole_folders
+from ilspace import storage
+from ilspace.storage import whole_file, whole_folder
 
 OLD = {"a": "old", "b": "old", "notes.txt": "mine", "sub/deep": "mine"}
 NEW = OLD | {"a": "new", "b": "new", "c": "new"}
@@ -18,7 +19,7 @@ NEW = OLD | {"a": "new", "b": "new", "c": "new"}
 SCRIPT = """
 import os, shutil, signal, sys
 from pathlib import Path
-from ilspace.storage import whole_folders
+from ilspace import storage
 folder, number, after = Path(sys.argv[1]), int(sys.argv[2]), sys.argv[3] == "after"
 count = 0
 
@@ -37,8 +38,8 @@ def dying(change):
 
 for name in ("rename", "replace", "link", "mkdir", "rmdir", "unlink"):
     setattr(os, name, dying(getattr(os, name)))
-whole_folders.exchange = dying(whole_folders.exchange)
-with whole_folders.whole_folder(folder, replace=True) as draft:
+storage.exchange = dying(storage.exchange)
+with storage.whole_folder(folder, replace=True) as draft:
     for name in "abc":
         (draft / name).write_text("new")
 print(count)
@@ -69,7 +70,7 @@ def run(folder, number, when):
 def can_exchange(tmp_path):
     for name in ("one", "other"):
         (tmp_path / name).mkdir()
-    done = whole_folders.exchange(tmp_path / "one", tmp_path / "other")
+    done = storage.exchange(tmp_path / "one", tmp_path / "other")
     for name in ("one", "other"):
         (tmp_path / name).rmdir()
     return done
@@ -196,23 +197,23 @@ def test_drafts_of_the_living_and_the_young_stay(tmp_path):
     assert (tmp_path / "out").read_text() == "first"
     young = tmp_path / f".out-{'0' * 16}"
     young.write_text("")
-    drafts.collect_drafts(tmp_path / "out")
+    storage.collect_drafts(tmp_path / "out")
     assert young.exists()
     past = time.time() - 61
     os.utime(young, (past, past))
-    drafts.collect_drafts(tmp_path / "out")
+    storage.collect_drafts(tmp_path / "out")
     assert not young.exists()
 
 
 def test_what_came_meanwhile_stays(tmp_path, monkeypatch):
     make(tmp_path / "out", OLD)
-    change = whole_folders.exchange
+    change = storage.exchange
 
     def late(one, other):
         (other / "late.txt").write_text("mine")
         return change(one, other)
 
-    monkeypatch.setattr(whole_folders, "exchange", late)
+    monkeypatch.setattr(storage, "exchange", late)
     with whole_folder(tmp_path / "out", replace=True) as draft:
         (draft / "a").write_text("new")
     assert (tmp_path / "out" / "late.txt").read_text() == "mine"
@@ -224,13 +225,13 @@ def test_a_folder_with_a_mount_inside_is_not_exchanged(tmp_path, monkeypatch):
     make(tmp_path / "out", OLD)
     point = str(tmp_path / "out" / "sub").replace("-", r"\055")
     line = f"36 35 98:0 / {point} rw - ext3 /dev/x rw\n"
-    real = whole_folders.Path.read_bytes
+    real = storage.Path.read_bytes
     monkeypatch.setattr(
-        whole_folders.Path,
+        storage.Path,
         "read_bytes",
         lambda self: line.encode() if str(self) == "/proc/self/mountinfo" else real(self),
     )
-    monkeypatch.setattr(whole_folders, "exchange", lambda *_: pytest.fail("it was exchanged"))
+    monkeypatch.setattr(storage, "exchange", lambda *_: pytest.fail("it was exchanged"))
     with whole_folder(tmp_path / "out", replace=True) as draft:
         (draft / "a").write_text("new")
     assert (tmp_path / "out" / "a").read_text() == "new"
@@ -239,7 +240,7 @@ def test_a_folder_with_a_mount_inside_is_not_exchanged(tmp_path, monkeypatch):
 
 def test_files_that_cannot_be_put_back_are_kept(tmp_path, monkeypatch):
     make(tmp_path / "out", {"a": "old", "b": "old"})
-    monkeypatch.setattr(whole_folders, "exchange", lambda *_: False)
+    monkeypatch.setattr(storage, "exchange", lambda *_: False)
     real, calls = os.replace, []
 
     def failing(*names):

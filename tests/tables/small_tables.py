@@ -5,10 +5,21 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 from shifted import shifted
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 NUMBERS = ("height", "width", "depth", "weight")
 COLOURS = ("red", "green", "blå")
-PREDICTED = ("label", "probability", "trusted", "doubts", "adapted", "unadapted")
+PREDICTED = ("row", "label", "probability", "sure")
+
+
+def quick():
+    """A classifier that takes missing values, and a tenth of the committee's time."""
+    return make_pipeline(
+        SimpleImputer(keep_empty_features=True), StandardScaler(), LogisticRegression(max_iter=300)
+    )
 
 
 class SmallTables(NamedTuple):

@@ -3,7 +3,7 @@
 import pytest
 
 from ilspace.tables import TableError
-from ilspace.tables.class_frequencies import read_class_frequencies
+from ilspace.tables.labels import read_class_frequencies
 
 
 @pytest.mark.parametrize("word", ["auto", "source"])

@@ -3,168 +3,242 @@
 import numpy as np
 import pandas as pd
 import pytest
-from tables.small_tables import small_tables
+from sklearn.linear_model import LogisticRegression
+from tables.small_tables import NUMBERS, quick, small_tables
 
-from ilspace.tables import TableClassifier
-from ilspace.tables.explanation import explain_rows, in_words
-from ilspace.tables.labels import LabelledTables
-from ilspace.tables.neighbours import nearest_labelled
-from ilspace.tables.terms import leading_terms
+from ilspace.tables import TableClassifier, learning
+from ilspace.tables.explanation import explain, nearest_labelled, row_name
+from ilspace.tables.learning import PooledRule
+from ilspace.tables.pair import as_pair
 
-TABLES = small_tables(missing=0)
-NUMBERS = ["height", "width", "depth", "weight"]
-
-
-def labelled(n_labels=0):
-    X, y, Xt = TABLES.features
-    yt = None
-    if n_labels:
-        yt = np.array(
-            [each if i < n_labels else None for i, each in enumerate(TABLES.truth)], object
-        )
-    return LabelledTables(X, y, Xt, yt)
+TABLES = small_tables(missing=0, nt=8)
+X, Y, XT = TABLES.features
 
 
-@pytest.fixture(scope="module")
-def model():
-    return TableClassifier().fit(*labelled())
+def fitted(pair, method=None, **options):
+    """A model, what it was fitted to, and the rows as numbers: what `explain` takes."""
+    model = TableClassifier(quick() if method is None else method, **options)
+    return model, pair, model.fit_pair(pair)
+
+
+def some(n):
+    return np.array([each if i < n else None for i, each in enumerate(TABLES.truth)], dtype=object)
 
 
 @pytest.fixture(scope="module")
-def explained(model):
-    return explain_rows(model, labelled(), [4, 2])
+def asked():
+    return fitted(as_pair(X, Y, XT))
 
 
-def test_labels_are_those_of_the_model(model, explained):
-    said = model.label_rows(TABLES.target)
-    plain = model.unadapted_probabilities(TABLES.target)
+@pytest.fixture(scope="module")
+def explained(asked):
+    model, pair, encoded = asked
+    return explain(model, pair, encoded, [4, 2])
+
+
+def test_labels_are_those_of_the_model(asked, explained):
+    model, *_ = asked
+    found = model.predict_proba(XT)
     for row, each in zip([4, 2], explained, strict=True):
-        assert (each.row, each.name) == (row, TABLES.target["sample"].iloc[row])
-        assert [each.label, each.adapted, each.unadapted, each.doubts] == said.iloc[row][
-            ["label", "adapted", "unadapted", "doubts"]
-        ].tolist()
-        assert each.probability == pytest.approx(said["probability"].iloc[row])
-        assert each.unadapted_probability == pytest.approx(plain[row].max())
+        assert (each.row, each.name) == (row + 1, XT["sample"].iloc[row])
+        assert each.label == model.predict(XT)[row]
+        assert each.probability == pytest.approx(found[row].max())
         assert each.given is None
+        (member,) = each.members
+        assert member == {"name": "Pipeline", "label": each.label, "probability": each.probability}
 
 
-def test_a_number_does_what_its_absence_undoes(model, explained):
-    """An entry that is really missing gives the probability that occlusion promises."""
-    for each in explained:
-        table = TABLES.target.iloc[[each.row]]
+def test_members_of_the_committee_say_what_they_say(monkeypatch):
+    monkeypatch.setattr(learning, "TREES", 5)
+    model, pair, encoded = fitted(as_pair(X, Y, XT), "committee")
+    (each,) = explain(model, pair, encoded, [3])
+    said = model.member_probabilities(XT)[:, 3]
+    assert [member["name"] for member in each.members] == ["boosting", "trees", "linear"]
+    for member, own in zip(each.members, said, strict=True):
+        assert member["label"] == model.classes_[own.argmax()]
+        assert member["probability"] == pytest.approx(own.max())
+    (each,) = explain(*fitted(pair, "ils"), [3])
+    assert [member["name"] for member in each.members] == ["ILSClassifier"]
+
+
+@pytest.mark.parametrize("method", [None, "ils"], ids=["pooled", "adapted"])
+def test_a_column_does_what_entries_of_other_rows_undo(method):
+    """Of eight rows all others take its place."""
+    model, pair, encoded = fitted(as_pair(X, Y, XT), method)
+    for row, each in zip([4, 2], explain(model, pair, encoded, [4, 2]), strict=True):
         code = list(model.classes_).index(each.label)
-        found = {one.name: one.change for one in each.columns}
+        found = {one.name: one for one in each.columns}
         assert set(found) == {*NUMBERS, "colour"}
-        for name in NUMBERS:
-            without = model.predict_proba(table.assign(**{name: np.nan}))[0, code]
-            assert found[name] == pytest.approx(each.probability - without, abs=1e-9)
-
-
-def test_a_category_is_replaced_by_the_shares_of_all(model, explained):
-    """Of a model that is linear in the rows the mean of the target is the mean of its rows."""
-    linear = TableClassifier("linear-own", scaling="zscore").fit(*labelled())
-    (each,) = explain_rows(linear, labelled(), [4])
-    code = list(linear.classes_).index(each.label)
-    colours = TABLES.target["colour"]
-    rows = pd.concat([TABLES.target.iloc[[4]]] * len(colours)).assign(colour=colours.to_numpy())
-    scores = np.log(linear.member_probabilities(rows)[0])
-    # scores up to a constant of each row, which their differences do not have
-    scores = (scores - scores[:, [0]]).mean(axis=0)
-    mean = np.exp(scores) / np.exp(scores).sum()
-    power = linear.agreement_.inverse_temperature
-    raised = mean**power / (mean**power).sum()
-    change = next(one.change for one in each.columns if one.name == "colour")
-    assert each.probability - change == pytest.approx(raised[code], abs=1e-9)
+        for name, one in found.items():
+            rows = pd.concat([XT.iloc[[row]]] * 7, ignore_index=True)
+            rows[name] = XT[name].drop(row).to_numpy()
+            without = model.predict_proba(rows)[:, code].mean()
+            assert one.change == pytest.approx(each.probability - without, abs=1e-9)
+            entry = XT[name].iloc[row]
+            assert one.entry == (f"{entry:.4g}" if name in NUMBERS else entry)
 
 
 def test_the_most_influential_come_first(explained):
     for each in explained:
         sizes = [abs(one.change) for one in each.columns]
         assert sizes == sorted(sizes, reverse=True)
+        assert sizes[0] > 0.01
 
 
-@pytest.mark.parametrize("method", ["committee", "linear"])
+def test_what_is_known_is_not_asked_again(asked, explained, monkeypatch):
+    model, pair, encoded = asked
+    votes = model.rule_.votes(encoded.target)
+    counts, ask = [], PooledRule.votes
+
+    def counting(self, rows, domain="target"):
+        counts.append(len(rows))
+        return ask(self, rows, domain)
+
+    monkeypatch.setattr(PooledRule, "votes", counting)
+    assert explain(model, pair, encoded, [4, 2], votes=votes[:, [4, 2]]) == explained
+    assert counts == [2 * 5 * 7]  # rows, columns, entries in place of theirs
+    assert explain(model, pair, encoded, [4, 2]) == explained
+    assert counts[1:] == [2, 70]
+
+
+def test_one_target_row_has_no_others():
+    (each,) = explain(*fitted(as_pair(X, Y, XT[:1])), [0])
+    assert each.columns == ()
+    assert each.neighbours
+    assert explain(*fitted(as_pair(X, Y)), [0]) == []
+    assert explain(*fitted(as_pair(X, Y, XT)), []) == []
+
+
+# -- neighbours ------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("method", [None, "ils"], ids=["axes", "latent space"])
 @pytest.mark.parametrize("n_labels", [0, 6])
 def test_neighbours_are_the_nearest_of_all(method, n_labels):
-    tables = labelled(n_labels)
-    model = TableClassifier(method).fit(*tables)
-    view = model.transform if model.ils_ is not None else model.encode
-    known = [("source", i, y) for i, y in enumerate(tables.y)]
+    pair = as_pair(X, Y, XT, some(n_labels) if n_labels else None)
+    model, pair, encoded = fitted(pair, method)
+    known = [("source", i, y) for i, y in enumerate(Y)]
     known += [("target", i, TABLES.truth[i]) for i in range(n_labels)]
-    rows = {"source": view(tables.source, "source"), "target": view(tables.target)}
-    for row, found in zip((1, 9), nearest_labelled(model, tables, (1, 9), n=4), strict=True):
+    rows = {"source": model.transform(X, "source"), "target": model.transform(XT)}
+    for row, found in zip((1, 7), nearest_labelled(model, pair, encoded, (1, 7), n=4), strict=True):
         by_hand = sorted(
             (float(np.linalg.norm(rows[domain][i] - rows["target"][row])), domain, i, label)
             for domain, i, label in known
             if (domain, i) != ("target", row)
         )[:4]
-        assert [(each.domain, each.row, each.label) for each in found] == [
-            (domain, i, label) for _, domain, i, label in by_hand
+        assert [(each.domain, each.row, each.position, each.label) for each in found] == [
+            (domain, i + 1, i, label) for _, domain, i, label in by_hand
         ]
         np.testing.assert_allclose([each.distance for each in found], [one[0] for one in by_hand])
+        tables = {"source": X, "target": XT}
+        for each in found:
+            name = tables[each.domain]["sample"].iloc[each.position]
+            assert each.name == f"{each.domain}, {name}"
 
 
-def test_given_labels_and_plain_data():
-    tables = labelled(6)
-    model = TableClassifier("linear").fit(*tables)
-    (each,) = explain_rows(model, tables, [0])
+def test_neighbours_in_several_sources_are_counted_in_their_own():
+    pair = as_pair([X[:12], X[12:]], [Y[:12], Y[12:]], XT, source_names=["north", "south"])
+    (found,) = nearest_labelled(*fitted(pair), [0], n=30)
+    assert sorted((each.domain, each.row) for each in found) == [
+        *(("north", i + 1) for i in range(12)),
+        *(("south", i + 1) for i in range(18)),
+    ]
+    for each in found:
+        assert each.position == each.row - 1 + (12 if each.domain == "south" else 0)
+        assert each.label == Y[each.position]
+
+
+def test_without_a_common_space_only_target_rows_are_neighbours():
+    other = XT[["depth", "colour"]].set_axis(["p", "q"], axis=1)
+    asked = fitted(as_pair(X, Y, other, some(5)), "MMDT")
+    found = nearest_labelled(*asked, [0, 6])
+    assert {each.domain for near in found for each in near} == {"target"}
+    asked = fitted(as_pair(X, Y, other, some(5)), "ils")
+    found = nearest_labelled(*asked, [0, 6], n=30)
+    assert {each.domain for near in found for each in near} == {"target", "source"}
+
+
+# -- in words --------------------------------------------------------------------------------------
+
+
+def test_given_labels_and_lines_of_text():
+    (each,) = explain(*fitted(as_pair(X, Y, XT, some(6))), [0])
     assert each.given == TABLES.truth[0]
-    plain = each.as_dict()
-    assert plain["row"] == 1
-    assert plain["neighbours"][0]["row"] == each.neighbours[0].row + 1
-    text = "\n".join(in_words(each, tables, model.plan_.ids, n_columns=2))
-    assert f"It came with the label {TABLES.truth[0]}." in text
-    assert text.count("  +0.") + text.count("  -0.") == 2
+    lines = each.in_words(n_columns=2)
+    assert lines[0] == f"Row 1 (00000): {each.label}, {each.probability:.2f}."
+    assert lines[1] == f"It came with the label {TABLES.truth[0]}."
+    assert lines[2] == f"Members: Pipeline {each.label} {each.probability:.2f}."
+    near = [f"  {e.label}  {e.name}, distance {e.distance:.3g}" for e in each.neighbours]
+    assert lines[3:7] == ["Nearest labelled rows:", *near]
+    assert lines[7] == f"Columns that decide, by how much lower {each.label} is without:"
+    first = each.columns[0]
+    assert lines[8] == f"  {first.change:+.3f}  {first.name} = {first.entry}"
+    assert len(lines) == 10
+    assert len(each.in_words(columns=False)) == 7
 
 
-# -- words ----------------------------------------------------------------------------------------
+def test_rows_without_an_identifier_are_numbered():
+    (each,) = explain(*fitted(as_pair(X, Y, XT.drop(columns="sample"))), [2])
+    assert each.name == "row 3"
+    assert each.in_words()[0].startswith("Row 3: ")
+    assert row_name(XT, 2, ("nothing", "sample")) == "00002"
+    assert row_name(XT, 2, ()) == ""
+
+
+# -- words -----------------------------------------------------------------------------------------
 
 FILLERS = ("the thing was there", "we went to see it", "it was on the table", "they said it is so")
 
 
-def sentences(good, bad, n=60, seed=0):
+def sentences(n=60, seed=0):
     rng = np.random.default_rng(seed)
     y = np.arange(n) % 2
-    texts = [f"{rng.choice(FILLERS)} {bad if each else good} {rng.integers(100)}" for each in y]
+    words = np.array(["excellent", "awful"])[y]
+    texts = [f"{rng.choice(FILLERS)} {word} {rng.integers(1000)}" for word in words]
     return pd.DataFrame({"text": texts}), np.array(["fine", "poor"])[y]
 
 
 @pytest.fixture(scope="module")
 def of_words():
-    source, y = sentences("excellent", "awful")
-    target, _ = sentences("excellent", "awful", seed=1)
-    tables = LabelledTables(source, y, target, None)
-    return TableClassifier(text=("text",)).fit(*tables), tables
-
-
-def test_the_word_that_tells_the_classes_apart_is_named(of_words):
-    model, tables = of_words
-    (column,) = model.plan_.target
-    found = leading_terms(model, tables.target, column, n=1)
-    assert found == {"fine": ["excellent"], "poor": ["awful"]}
+    source, y = sentences()
+    target, _ = sentences(seed=1)
+    with pytest.MonkeyPatch.context() as patch:  # letters alone, which take less time
+        patch.setattr("ilspace.tables.encoding.why_unavailable", lambda: "not wanted")
+        yield fitted(as_pair(source, y, target), LogisticRegression(), text=("text",))
 
 
 def test_the_word_of_a_row_that_decides_is_named(of_words):
-    model, tables = of_words
-    good, bad = explain_rows(model, tables, [0, 1])
-    for each, label, word in ((good, "fine", "excellent"), (bad, "poor", "awful")):
+    model, pair, encoded = of_words
+    for each, label, word in zip(
+        explain(model, pair, encoded, [0, 1]), ("fine", "poor"), ("excellent", "awful"), strict=True
+    ):
         assert each.label == label
-        first = each.terms["text"][0]
-        assert first.name == word
-        assert first.change > 0.2
-        text = tables.target["text"].iloc[each.row]
-        without = model.predict_proba(pd.DataFrame({"text": [text.replace(word, " ")]}))[0]
+        assert each.words[0].name == word
+        text = pair.target["text"].iloc[each.row - 1]
         code = list(model.classes_).index(label)
-        assert first.change == pytest.approx(each.probability - without[code], abs=1e-9)
-    assert "“" in "\n".join(in_words(good, tables, model.plan_.ids))
+        for one in each.words:
+            assert one.entry == "text"
+            rest = " ".join(" " if part.lower() == one.name else part for part in text.split())
+            without = model.predict_proba(pd.DataFrame({"text": [rest]}))[0, code]
+            assert one.change == pytest.approx(each.probability - without, abs=1e-5)
+        lines = each.in_words()
+        assert f"Words that decide, by how much lower {label} is without:" in lines
+        assert f"  {each.words[0].change:+.3f}  {word} = text" in lines
+        assert all("“" in each.name for each in each.neighbours)  # how their texts begin
 
 
 def test_a_missing_text_has_no_words(of_words):
-    model, tables = of_words
-    target = tables.target.copy()
+    model, pair, _ = of_words
+    target = pair.target.copy()
     target.loc[0, "text"] = None
-    (each,) = explain_rows(model, tables._replace(target=target), [0])
-    assert each.terms == {}
+    source = pair.classes[pair.codes]
+    (each,) = explain(
+        *fitted(as_pair(pair.source, source, target), LogisticRegression(), text=("text",)), [0]
+    )
+    assert each.words == ()
+
+
+# -- wide tables -----------------------------------------------------------------------------------
 
 
 def test_in_wide_tables_few_predictions_find_the_columns_that_decide(monkeypatch):
@@ -178,20 +252,17 @@ def test_in_wide_tables_few_predictions_find_the_columns_that_decide(monkeypatch
         for name in deciding:
             table[name] = np.where(y, 1.0, -1.0)
         tables.append(table)
-    source, target = tables
-    model = TableClassifier("linear", scaling="none").fit(source, y.astype(str), target)
-    ask, asked = TableClassifier.predict_entries, []
+    model, pair, encoded = fitted(as_pair(tables[0], y, tables[1]), LogisticRegression())
+    ask, counts = PooledRule.votes, []
 
-    def counting(self, entries):
-        asked.append(len(entries.values))
-        return ask(self, entries)
+    def counting(self, rows, domain="target"):
+        counts.append(len(rows))
+        return ask(self, rows, domain)
 
-    monkeypatch.setattr(TableClassifier, "predict_entries", counting)
-    (each,) = explain_rows(model, LabelledTables(source, y.astype(str), target, None), [0])
+    monkeypatch.setattr(PooledRule, "votes", counting)
+    (each,) = explain(model, pair, encoded, [0])
     assert {one.name for one in each.columns[:3]} == deciding
-    without = model.predict_proba(target.iloc[[0]].assign(c17=np.nan))[0]
-    change = each.probability - without[list(model.classes_).index(each.label)]
-    assert {one.name: one.change for one in each.columns}["c17"] == pytest.approx(change, abs=1e-9)
-    assert max(asked) <= 33
-    assert sum(asked) < 300
-    assert each.columns == tuple(sorted(each.columns, key=lambda one: -abs(one.change)))
+    assert max(counts) <= 32 * 10  # groups of columns, entries in place of theirs
+    assert sum(counts) < 3000
+    sizes = [abs(one.change) for one in each.columns]
+    assert sizes == sorted(sizes, reverse=True)

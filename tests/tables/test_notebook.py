@@ -1,43 +1,56 @@
 """What a notebook shows of a job."""
 
+import html
 import re
 
-from tables.small_tables import small_tables
+import pytest
+from tables.small_tables import quick, small_tables
 
+import ilspace
 from ilspace import ILSClassifier
-from ilspace.tables import Adaptation, Verdict, adapt_files
-from ilspace.tables.verdict import Word
 
+TABLES = small_tables()
 HOSTILE = "<script>alert(1)</script>"
 
 
-def test_a_job_shows_its_verdict_and_some_labels(tmp_path):
-    tables = small_tables()
-    tables.source.to_csv(tmp_path / "old.csv", index=False)
-    tables.labelled(12).to_csv(tmp_path / "new.csv", index=False)
-    found = adapt_files(tmp_path / "old.csv", tmp_path / "new.csv", label="class", method="linear")
-    assert isinstance(found, Adaptation)
+@pytest.fixture(scope="module")
+def found():
+    return ilspace.adapt(TABLES.source, TABLES.labelled(12), "class", method=quick())
+
+
+def test_a_job_shows_its_numbers_and_some_labels(found):
     shown = found._repr_html_()
-    assert f"<strong>{found.diagnosis.verdict.sentence}</strong>" in shown
-    assert len(re.findall("<th>[0-4]</th>", shown)) == 5
+    plain = " ".join(html.unescape(re.sub("<[^>]*>", " ", shown)).split())
+    for card in found.rely:
+        for part in ("title", "value", "text"):
+            assert " ".join(card[part].split()) in plain
+    for step in found.next_steps():
+        assert " ".join(step["text"].split()) in plain
+    for note in found.notes:
+        assert note in plain
+    assert [f"<th>{each}</th>" in shown for each in found.predictions] == [True] * 6
+    for each in found.predictions["sample"][:5]:
+        assert f"<td>{each}</td>" in shown
+    assert "00005" not in shown
     assert "<td>NaN</td>" not in shown
-    assert repr(found).startswith(f"<Adaptation: {found.diagnosis.verdict.sentence} Trusted")
-    assert len(repr(found)) < 200
 
 
-def test_a_verdict_escapes_what_the_data_hold():
-    verdict = Verdict(
-        Word.ADAPTED, HOSTILE, HOSTILE, "target labels", 12, {HOSTILE: 0.5}, {}, {}, 0.9, None
+def test_its_name_is_short(found):
+    accuracy, sure, changed = found.rely
+    assert repr(found) == (
+        f"<Answer: Expected accuracy on the target: {accuracy['value']}. Sure rows: "
+        f"{sure['value']}. What changed: {changed['value']}.>"
     )
-    shown = verdict._repr_html_()
+
+
+def test_what_the_data_hold_is_escaped():
+    source = TABLES.source.rename(columns={"height": HOSTILE})
+    target = TABLES.target.rename(columns={"height": HOSTILE}).assign(
+        sample=[f"{HOSTILE}{i}" for i in range(24)]
+    )
+    shown = ilspace.adapt(source, target, "class", method=quick())._repr_html_()
     assert "<script>" not in shown
-    assert "50%" in shown
-    assert "12 labelled target rows" in shown
-
-
-def test_a_verdict_without_labels_has_no_table():
-    verdict = Verdict(Word.ADAPTED, "Use these.", "So.", "agreement", 0, {}, {}, {}, None, None)
-    assert "<table>" not in verdict._repr_html_()
+    assert html.escape(HOSTILE) in shown
 
 
 def test_an_estimator_is_shown_as_scikit_learn_shows_its_own():

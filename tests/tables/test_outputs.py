@@ -1,251 +1,98 @@
-"""What a job leaves behind: all files or none, ids as they were, a page that says what happened."""
+"""What a job leaves behind: all files or none, ids as they were, rows of further files."""
 
-import html
+import csv
 import io
 import json
 import os
-import re
-from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from tables.small_tables import PREDICTED, small_tables, write_csv
+from tables.small_tables import PREDICTED, quick, small_tables, write_csv
 
 import ilspace
-from ilspace.storage import whole_folders
-from ilspace.tables import TableError, read_table
-from ilspace.tables.diagnosis import diagnose
-from ilspace.tables.job import Listener, adapt_files
-from ilspace.tables.labels import take_source_labels, take_target_labels
-from ilspace.tables.members import MEMBERS
-from ilspace.tables.outputs import check_folder, staged, summary_of, write_outputs
-from ilspace.tables.prediction import csv_lines, predictions_table
-from ilspace.tables.verdict import Word
+from ilspace import storage
+from ilspace.tables import TableError
+from ilspace.tables.answer import predictions_table
+from ilspace.tables.outputs import check_folder, csv_lines, label_blocks, staged, write_outputs
+from ilspace.tables.reading import read_chunks
+from ilspace.tables.results import RecordedLabels
 
-TABLES = small_tables().moved()
-TOLD = {"stages": [], "steps": []}
-FILES = ["model.safetensors", "predictions.csv", "report.html", "summary.json"]
+TABLES = small_tables()
+FILES = ["model.skops", "predictions.csv", "report.html", "summary.json"]
 
 
 @pytest.fixture(scope="module")
 def job(tmp_path_factory):
+    """An answer, its summary, and where its files are."""
     folder = tmp_path_factory.mktemp("job")
-    listener = Listener(TOLD["stages"].append, TOLD["steps"].append)
-    adaptation = adapt_files(*write_csv(folder, TABLES), label="class", listener=listener)
-    return adaptation, write_outputs(adaptation, folder / "out"), folder / "out"
+    answer = ilspace.adapt(*write_csv(folder, TABLES), "class", method=quick())
+    return answer, write_outputs(answer, folder / "out"), folder / "out"
+
+
+# -- files -----------------------------------------------------------------------------------------
 
 
 def test_files(job):
-    adaptation, summary, folder = job
+    answer, summary, folder = job
     assert sorted(each.name for each in folder.iterdir()) == FILES == sorted(summary["files"])
     assert sorted(each.name for each in folder.parent.iterdir()) == [
         "out",
         "source.csv",
         "target.csv",
     ]
-    assert json.loads((folder / "summary.json").read_text(encoding="utf-8")) == summary
+    text = (folder / "summary.json").read_text(encoding="utf-8")
+    assert json.loads(text) == json.loads(json.dumps(summary))
+    assert "élan" in text
     predictions = pd.read_csv(folder / "predictions.csv", dtype={"sample": str})
     assert list(predictions) == ["sample", *PREDICTED]
     assert predictions["sample"].tolist() == TABLES.target["sample"].tolist()  # 00000, 00001, …
-    again = ilspace.load(folder / "model.safetensors")
-    assert again.label_rows(TABLES.target)["label"].tolist() == predictions["label"].tolist()
-    assert again.predict(TABLES.target).tolist() == predictions["adapted"].tolist()
-    assert adaptation.labelled["trusted"].tolist() == predictions["trusted"].tolist()
+    expected = answer.predictions.assign(
+        probability=[float(f"{each:.6g}") for each in answer.predictions["probability"]]
+    )
+    pd.testing.assert_frame_equal(predictions, expected, check_dtype=False)
+    again = ilspace.load(folder / "model.skops")
+    assert again.predict(TABLES.target).tolist() == predictions["label"].tolist()
 
 
-def test_summary(job):
-    adaptation, summary, _ = job
-    model, verdict = adaptation.model, adaptation.diagnosis.verdict
-    assert summary["setting"] == "unsupervised"
-    assert summary["source"] == {"rows": 30, "columns": 5}
-    assert summary["target"] == {"rows": 24, "columns": 5, "labelled": 0}
-    assert summary["identifiers"] == ["sample"]
-    assert summary["verdict_word"] in list(Word)
-    assert (summary["verdict"], summary["reason"]) == (verdict.sentence, verdict.reason)
-    assert summary["judged"] == {
-        "by": "agreement",
-        "labels": 0,
-        "probability_adapted_better": None,
-        "label_more_rows": verdict.n_more,
-        "accuracy": {},
-    }
-    expected = summary["expected_accuracy"]
-    assert expected["adapted"] == pytest.approx(model.agreement_.expected_accuracy, abs=1e-6)
-    assert expected["low"] < expected["adapted"] < expected["high"]
-    assert expected["unadapted"] <= expected["adapted"]
-    assert expected["reliable"] == (not summary["trusted"]["withheld"])
-    assert [each["name"] for each in summary["members"]] == list(MEMBERS)
-    assert all(0 <= each["agrees"] <= 1 for each in summary["members"])
-    shares = summary["class_frequencies"]
-    assert list(shares["assumed"].values()) == model.class_prior_.tolist()
-    assert all(shares["low"][each] <= shares["assumed"][each] for each in shares["low"])
-    for when in ("before", "after"):
-        assert set(summary["shift"][when]) == {"stein", "mmd", "mmd_p_value", "a_distance"}
-    assert sum(summary["balance"]["predicted"].values()) == pytest.approx(1)
-    assert summary["latent_space"]["status"] in ("CONVERGED", "SETTLED")
-    assert summary["trusted"]["withheld"] == list(model.trust_.withheld)
-    assert "hardly overlap" in summary["trusted"]["withheld"][0]
-    assert summary["notes"][0] == "Taken for identifiers: sample."
-    assert summary["notes"][1].startswith("No prediction is trusted: the tables hardly overlap")
+def test_the_summary_is_that_of_the_answer(job):
+    answer, summary, folder = job
+    own = answer.summary_for(folder)
+    assert summary | {"inputs": None} == own | {"inputs": None}
+    assert summary["inputs"] == own["inputs"] | {"format": "csv", "spreadsheet": False}
+    assert summary["inputs"]["label"] == "class"
+    assert summary["inputs"]["ids"] == ()
 
 
-def test_the_page_says_all_of_it(job):
-    _, summary, folder = job
-    page = (folder / "report.html").read_text(encoding="utf-8")
-    for said in (
-        html.escape(summary["verdict"]),
-        html.escape(summary["reason"]),
-        *(html.escape(each["about"]) for each in summary["members"]),
-        "of the adapted labels, which are given, are expected to be right",
-        "Of the unadapted ones, ",
-        "It is unreliable here",
-        "The class frequencies assumed for the target are "
-        f"{summary['class_frequencies']['overlap']:.0%} an estimate",
-        "No prediction is trusted",
-        "Stein divergence",
-        "p-value of the MMD",
-        "proxy A-distance",
-        "Share of each class",
-        "Before adaptation",
-        "After adaptation",
-        summary["latent_space"]["reason"],
-        "columns that weigh most",
-        "colour=green",
-    ):
-        assert said in page, said
-    assert page.index(html.escape(summary["verdict"])) < page.index("Learned from")
-    assert len(re.findall(r'role="img"', page)) == 5
-    assert len(re.findall(r'role="img" aria-label="[^"]+"', page)) == 5
+def test_predictions_as_parquet(tmp_path):
+    answer = ilspace.adapt(TABLES.source, TABLES.labelled(3), "class", method=quick())
+    summary = write_outputs(answer, tmp_path / "out", as_parquet=True)
+    assert summary["files"][0] == "predictions.parquet"
+    assert not (tmp_path / "out" / "predictions.csv").exists()
+    assert summary["inputs"]["format"] == "parquet"
+    table = pd.read_parquet(tmp_path / "out" / "predictions.parquet")
+    assert list(table) == ["sample", *PREDICTED, "given"]
+    assert [str(table[each].dtype) for each in (*PREDICTED[::2], "sure", "given")] == [
+        *("int64", "float64", "bool", "bool"),
+    ]
+    assert table["sample"].tolist() == TABLES.target["sample"].tolist()
+    assert table["label"].tolist() == answer.predictions["label"].tolist()
 
 
-@pytest.mark.parametrize(("method", "is_saved"), [("linear", True), ("CORAL", False)])
-def test_one_method_alone(tmp_path, method, is_saved):
-    adaptation = adapt_files(*write_csv(tmp_path, TABLES), label="class", method=method)
-    summary = write_outputs(adaptation, tmp_path / "out")
-    wanted = FILES if is_saved else FILES[1:]
-    assert sorted(each.name for each in (tmp_path / "out").iterdir()) == wanted
-    assert sorted(summary["files"]) == wanted
-    assert [each["name"] for each in summary["members"]] == [method]
-    assert summary["latent_space"] is None
-    assert summary["shift"]["after"] is None
-    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "Convergence" not in page
-    assert summary["inputs"]["method"] == method
+def test_labels_that_were_recorded_go_with_the_results(tmp_path):
+    path = tmp_path / "labels.jsonl"
+    path.write_text("as they were\n")
+    source, target = write_csv(tmp_path, TABLES)
+    plain = ilspace.adapt(source, target, "class", method=quick())
+    about = {"column": "class", "sha256": plain.inputs["files"]["target"]["sha256"]}
+    recorded = RecordedLabels(path, about, {4: "bee"}, {})
+    answer = ilspace.adapt(source, target, "class", method=quick(), recorded=recorded)
+    assert answer.inputs["labels"]["path"] == str(path)
+    write_outputs(answer, tmp_path / "out")
+    assert (tmp_path / "out" / "labels.jsonl").read_text() == "as they were\n"
 
 
-@pytest.mark.parametrize("column", ["adapted", "unadapted"])
-def test_the_label_is_what_the_verdict_recommends(tmp_path, monkeypatch, column):
-    def judged(model, tables, **options):
-        found = diagnose(model, tables, **options)
-        return replace(found, verdict=replace(found.verdict, recommended=column))
-
-    monkeypatch.setattr("ilspace.tables.job.diagnose", judged)
-    paths = write_csv(tmp_path, TABLES, TABLES.labelled(1))
-    adaptation = adapt_files(*paths, label="class", method="linear-own")
-    labelled = adaptation.labelled
-    assert (labelled["adapted"] != labelled["unadapted"]).any()
-    assert labelled["label"][1:].tolist() == labelled[column][1:].tolist()
-    assert labelled["label"][0] == TABLES.truth[0]  # given
-    model = adaptation.model
-    assert model.label_rows(TABLES.target)["label"].tolist() == labelled[column].tolist()
-
-
-def test_semi_supervised_needs_no_flag(tmp_path):
-    paths = write_csv(tmp_path, TABLES, TABLES.labelled(12))
-    summary = write_outputs(adapt_files(*paths, label="class"), tmp_path / "out")
-    assert summary["setting"] == "semi-supervised"
-    assert summary["target"]["labelled"] == 12
-    assert set(summary["judged"]["accuracy"]) == {
-        *("adapted", "unadapted", "linear-target"),
-        *MEMBERS,
-    }
-    assert summary["judged"]["labels"] == 12
-    assert 0 <= summary["judged"]["probability_adapted_better"] <= 1
-    page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
-    assert "linear-target" in page
-
-
-def target_labels(folder, classes, entries) -> Any:
-    """What comes of labels that a target has on disk."""
-    path = folder / "target.csv"
-    TABLES.target.assign(**{"class": entries}).to_csv(path, index=False)
-    table = read_table(path, label="class")
-    return take_target_labels(table, "class", classes=np.unique(classes))[1]
-
-
-def test_labels_with_decimals_as_pandas_writes_them(tmp_path):
-    some = np.where(np.arange(24) < 6, np.arange(24) % 3, np.nan)  # 0.0, 1.0, …
-    met = target_labels(tmp_path, ["0", "1", "2"], some)
-    assert met.tolist() == ["0", "1", "2", "0", "1", "2"] + [None] * 18
-    assert target_labels(tmp_path, ["0.0", "0"], some * 0)[0] == "0.0"
-
-
-@pytest.mark.parametrize("gap", ["", "NA", "nan", "?", "-1", "null"])
-def test_target_labels_that_are_all_gaps_are_none(tmp_path, gap):
-    assert target_labels(tmp_path, ["a", "b"], [gap] * 24) is None
-
-
-def test_gaps_among_the_labels_of_the_source(tmp_path):
-    met = target_labels(tmp_path, ["None", "x"], ["NA", "None", "x"] + ["nan"] * 21)
-    assert met.tolist() == [None, "None", "x"] + [None] * 21
-    path = tmp_path / "source.csv"
-    path.write_text("x,class\n1,NA\n2,None\n3,\n4,b\n")
-    notes = []
-    read = read_table(path, label="class")
-    table, y = take_source_labels(read, "class", name="it", notes=notes)
-    assert y.tolist() == ["None", "b"]
-    assert table["x"].tolist() == [2, 4]  # a row without a label is of no use
-    assert notes == ["Without a label ('NA'), and left out: 2 rows of it."]
-
-
-def test_identifiers_in_place_of_labels_are_wondered_at(tmp_path):
-    path = tmp_path / "source.csv"
-    path.write_text("x,name\n" + "".join(f"1,n{i // 3 if i < 6 else i}\n" for i in range(12)))
-    notes = []
-    take_source_labels(read_table(path, label="name"), "name", name="it", notes=notes)
-    assert notes == ["Most rows of it are a class of their own: is 'name' the column of labels?"]
-
-
-def test_whole_labels_of_a_source_with_gaps(tmp_path):
-    path = tmp_path / "source.csv"
-    path.write_text("x,class\n1,0.0\n2,1.0\n3,\n")
-    _, y = take_source_labels(read_table(path, label="class"), "class", name="it")
-    assert y.tolist() == ["0", "1"]
-
-
-def test_stages_and_steps_are_told(job):
-    stages = ["reading", "fitting", "fitting ils", "judging", "labelling"]
-    assert TOLD["stages"] == stages
-    assert all(np.isfinite(each.objective) for each in TOLD["steps"])
-
-
-def test_fits_without_some_labels_are_told(tmp_path):
-    stages = []
-    listener = Listener(on_stage=stages.append)
-    paths = write_csv(tmp_path, TABLES, TABLES.labelled(12))
-    adapt_files(*paths, label="class", listener=listener)
-    told = [each for each in stages if each.startswith("fitting ils")]
-    assert told == ["fitting ils"] + [f"fitting ils, labels held out {i} of 3" for i in (1, 2, 3)]
-
-
-def test_shares_of_columns_in_directions(job):
-    adaptation, *_ = job
-    directions = adaptation.diagnosis.directions
-    shares = [each.share for each in directions]
-    assert shares == sorted(shares, reverse=True)
-    assert sum(shares) <= 1 + 1e-9
-    model = adaptation.model
-    latent = model.transform(adaptation.target)
-    variance = np.sort(np.linalg.eigvalsh(np.cov(latent.T)))[::-1]
-    np.testing.assert_allclose(shares, (variance / variance.sum())[: len(shares)], rtol=1e-6)
-    # a move of a row along a column moves it in a direction by the weight of that column
-    names = model.target_encoder_.names
-    assert all(name in names for each in directions for name, _ in each.features)
-
-
-# -- identifiers ---------------------------------------------------------------------------------
+# -- identifiers -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -260,23 +107,27 @@ def test_shares_of_columns_in_directions(job):
 def test_identifiers_are_not_rounded(ids, wanted):
     labelled = pd.DataFrame({"label": ["a", "b"], "probability": [0.123456789, 1.0]})
     table = pd.DataFrame({"id": pd.Series(ids), "x": [1, 2]})
-    met = predictions_table(table, labelled, ["id", "gone"])
-    text = met.to_csv(index=False, float_format="%.6g").splitlines()
-    assert [each.split(",")[0].strip('"') for each in text[1:]] == wanted
-    assert text[1].endswith("a,0.123457")
+    lines = csv_lines(predictions_table(table, labelled, ["id", "gone"]), header=True)
+    rows = list(csv.DictReader(io.StringIO(lines)))
+    assert [each["id"] for each in rows] == wanted
+    assert [each["row"] for each in rows] == ["1", "2"]
+    assert lines.splitlines()[1].endswith("1,a,0.123457")
 
 
 def test_an_identifier_called_label_is_told_from_the_label():
-    labelled = pd.DataFrame({"label": ["a"], "trusted": [True]})
-    table = pd.DataFrame({"label": ["old"], "trusted": ["ja"]})
-    met = predictions_table(table, labelled, ["label", "trusted"])
-    assert list(met) == ["label (given)", "trusted (given)", "label", "trusted"]
+    labelled = pd.DataFrame({"label": ["a"], "sure": [True]})
+    table = pd.DataFrame({"label": ["old"], "sure": ["ja"], "row": ["7"]})
+    met = predictions_table(table, labelled, ["label", "sure", "row"])
+    assert list(met) == ["label (given)", "sure (given)", "row (given)", "row", "label", "sure"]
+    assert met.iloc[0].tolist() == ["old", "ja", "7", 1, "a", True]
 
 
-def test_rows_without_identifiers_are_numbered():
-    labelled = pd.DataFrame({"label": ["a", "b"]})
+def test_rows_are_always_numbered():
+    labelled = pd.DataFrame({"label": ["a", "b"]}, index=[5, 9])
     met = predictions_table(pd.DataFrame({"x": [1, 2]}), labelled, ["id"], first=10)
+    assert list(met) == ["row", "label"]
     assert met["row"].tolist() == [11, 12]
+    assert met["label"].tolist() == ["a", "b"]
 
 
 # -- all or none ---------------------------------------------------------------------------------
@@ -318,7 +169,7 @@ def test_force_replaces_all_results_or_none(tmp_path, monkeypatch, failing):
         replace(*paths)
 
     monkeypatch.setattr(os, "replace", fail_once)
-    monkeypatch.setattr(whole_folders, "exchange", lambda *_: False)  # as on some file systems
+    monkeypatch.setattr(storage, "exchange", lambda *_: False)  # as on some file systems
     with pytest.raises(OSError, match="Input/output"):
         replace_by_new(tmp_path, ("a", "b", "c"))
     assert {each.name: each.read_text() for each in tmp_path.iterdir()} == {"a": "old", "b": "old"}
@@ -352,19 +203,6 @@ def test_folders_that_will_not_do(tmp_path, monkeypatch):
         check_folder(tmp_path / "out", force=False)
 
 
-def test_given_labels_are_told_from_predictions(tmp_path):
-    source, target = write_csv(tmp_path, TABLES)
-    table = pd.read_csv(target, dtype=str)
-    table["class"] = [*pd.read_csv(source)["class"][:2], *[None] * (len(table) - 2)]
-    table.to_csv(target, index=False)
-    adaptation = adapt_files(source, target, label="class")
-    assert adaptation.labelled["given"].tolist() == [True, True] + [False] * (len(table) - 2)
-    assert len(adaptation.predicted) == len(table) - 2
-    summary = summary_of(adaptation)
-    assert summary["inputs"]["label"] == "class"
-    assert summary["trusted"]["share"] == adaptation.predicted["trusted"].mean()
-
-
 def test_an_empty_folder_may_be_used(tmp_path):
     check_folder(tmp_path, force=False)
     (tmp_path / "file").touch()
@@ -376,35 +214,51 @@ FORMULAS = ["=HYPERLINK(1)", "+cmd", "-x", "@y", "-1.5", "+3", "plain", "a=b", "
 
 
 def test_formulas_are_escaped_where_it_is_asked_for():
-    labelled = pd.DataFrame({"label": FORMULAS, "trusted": True})
-    table = pd.DataFrame({"=name": FORMULAS})
-    plain = pd.read_csv(io.StringIO(csv_lines(table, labelled, ["=name"])), dtype=str)
+    labelled = pd.DataFrame({"label": FORMULAS, "sure": True})
+    found = predictions_table(pd.DataFrame({"=name": FORMULAS}), labelled, ["=name"])
+    plain = pd.read_csv(io.StringIO(csv_lines(found, header=True)), dtype=str)
     assert plain["label"].fillna("").tolist() == plain["=name"].fillna("").tolist() == FORMULAS
-    text = csv_lines(table, labelled, ["=name"], spreadsheet=True)
+    text = csv_lines(found, header=True, spreadsheet=True)
     escaped = pd.read_csv(io.StringIO(text), dtype=str).fillna("")
-    assert list(escaped) == ["'=name", "label", "trusted"]
+    assert list(escaped) == ["'=name", "row", "label", "sure"]
     for old, new in zip(FORMULAS, escaped["label"], strict=True):
         assert new == (f"'{old}" if old in FORMULAS[:4] else old)
     assert escaped["'=name"].tolist() == escaped["label"].tolist()
 
 
-@pytest.mark.parametrize(
-    ("labels", "said"),
-    [
-        (
-            [f"{i / 7:.3f}" for i in range(1, 31)],
-            "must hold classes, but holds 30 different numbers",
-        ),
-        ([f"{i}e-3" for i in range(1, 31)], "must hold classes, but holds 30 different numbers"),
-        ([str(i) for i in range(30)], None),  # may be names
-        ([f"{i % 5}.5" for i in range(30)], None),  # grades
-        ([f"v{i / 7:.3f}" for i in range(30)], None),
-    ],
-)
-def test_measurements_are_no_labels(labels, said):
-    table = pd.DataFrame({"class": labels, "x": range(30)})
-    if said is None:
-        assert len(take_source_labels(table, "class", name="it")[1]) == 30
-    else:
-        with pytest.raises(TableError, match=said):
-            take_source_labels(table, "class", name="it")
+# -- rows of further files -------------------------------------------------------------------------
+
+
+def test_further_rows_are_labelled_block_by_block(job, tmp_path):
+    answer, _, folder = job
+    path = tmp_path / "more.csv"
+    TABLES.target.assign(comment="new", colour="mauve").to_csv(path, index=False)
+    model = ilspace.load(folder / "model.skops")
+    kept = model.plan_.as_written
+    texts, told = [], []
+    for n_rows in (5, 100):
+        output = io.StringIO()
+        blocks = read_chunks(path, string_columns=kept, n_rows=n_rows)
+        counts = label_blocks(model, blocks, output=output, on_rows=told.append)
+        texts.append(output.getvalue())
+    assert told == [5, 10, 15, 20, 24, 24]
+    assert texts[0] == texts[1]
+    rows = pd.read_csv(io.StringIO(texts[0]), dtype={"sample": str})
+    expected = model.predict_proba(TABLES.target.assign(colour="mauve"))
+    assert rows["row"].tolist() == list(range(1, 25))
+    assert rows["sample"].tolist() == TABLES.target["sample"].tolist()
+    assert rows["label"].tolist() == model.classes_[expected.argmax(axis=1)].tolist()
+    np.testing.assert_allclose(rows["probability"], expected.max(axis=1), rtol=1e-5)
+    assert counts == (24, rows["sure"].sum(), ("comment",))
+
+
+def test_missing_values_are_missing_however_a_file_is_read(job, tmp_path):
+    answer, _, folder = job
+    sparse = TABLES.target.copy()
+    sparse[["height", "width", "colour"]] = None
+    sparse.to_csv(tmp_path / "sparse.csv", index=False)
+    output = io.StringIO()
+    blocks = read_chunks(tmp_path / "sparse.csv", string_columns=answer.model.plan_.as_written)
+    label_blocks(answer.model, blocks, output=output)
+    met = pd.read_csv(io.StringIO(output.getvalue()))
+    assert met["label"].tolist() == answer.model.predict(sparse).tolist()

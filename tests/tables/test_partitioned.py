@@ -5,15 +5,13 @@ import warnings
 import numpy as np
 import pandas as pd
 import pytest
-from tables.small_tables import small_tables
+from tables.small_tables import quick, small_tables
 
+import ilspace
 from ilspace.dask import ClusterError, cluster
 from ilspace.tables import TableError, partitioned
-from ilspace.tables.columns import plan_columns
-from ilspace.tables.encoding import fit_encoder
-from ilspace.tables.job import adapt_files
 from ilspace.tables.outputs import write_outputs
-from ilspace.tables.partitioned import PartitionedTable, encoder_of_all, read_partition
+from ilspace.tables.partitioned import PartitionedTable, read_partition
 
 dask = pytest.importorskip("dask")
 pytest.importorskip("dask.array")
@@ -44,62 +42,73 @@ def write_partitions(folder, target, *, sizes=(20, 20, 7), rows_per_group=8):
 
 
 def adapted(paths, folder, **options):
-    adaptation = adapt_files(*paths, label="class", ids=("sample",), **options)
-    summary = write_outputs(adaptation, folder)
-    return adaptation, summary, pd.read_csv(folder / "predictions.csv", dtype={"sample": str})
+    options = {"method": quick()} | options
+    answer = ilspace.adapt(paths[0], paths[1], "class", ids=("sample",), **options)
+    summary = write_outputs(answer, folder)
+    return answer, summary, pd.read_csv(folder / "predictions.csv", dtype={"sample": str})
 
 
-def flat(numbers):
-    """The numbers of a part of a summary."""
-    return {name: each for name, each in numbers.items() if isinstance(each, float)}
-
-
-@pytest.mark.parametrize(("n_labelled", "scaling"), [(0, "auto"), (9, "zscore-l2")])
-def test_a_small_table_in_partitions_is_labelled_as_in_memory(tmp_path, n_labelled, scaling):
+@pytest.mark.parametrize(
+    ("method", "n_labelled"), [(quick(), 12), ("ils", 0)], ids=["pooled", "adapted"]
+)
+def test_a_small_table_in_partitions_is_labelled_as_in_memory(tmp_path, method, n_labelled):
     target = TABLES.labelled(n_labelled) if n_labelled else TABLES.target
     paths = write_partitions(tmp_path, target)
-    whole, summary, rows = adapted(paths, tmp_path / "whole", scaling=scaling)
+    whole, summary, rows = adapted(paths, tmp_path / "whole", method=method)
     found, other_summary, other_rows = adapted(
-        paths, tmp_path / "partitioned", scaling=scaling, partitioned=True
+        paths, tmp_path / "partitioned", method=method, partitioned=True
     )
     pd.testing.assert_frame_equal(other_rows, rows, rtol=1e-4, atol=1e-6)
-    assert found.model.ils_ is not None
-    np.testing.assert_allclose(found.model.ils_.metric_, whole.model.ils_.metric_, atol=1e-8)
-    for name in ("target", "verdict", "verdict_word", "notes"):
+    np.testing.assert_allclose(found.votes, whole.votes, atol=1e-9)
+    for name in ("target", "notes", "drift", "sure_share", "balance", "n_target_labels"):
         assert other_summary[name] == summary[name]
-    for name in ("trusted", "expected_accuracy"):
-        assert pytest.approx(flat(summary[name])) == flat(other_summary[name])
+    assert other_summary["expected_accuracy"] == pytest.approx(summary["expected_accuracy"])
+    assert found.n_target_rows == 47
 
 
-def test_all_rows_of_a_large_table_are_learned_from_and_labelled(tmp_path, monkeypatch):
+@pytest.mark.parametrize("own_scaling", [False, True])
+def test_all_rows_of_a_large_table_are_labelled(tmp_path, monkeypatch, own_scaling):
     monkeypatch.setattr(partitioned, "SAMPLE", 30)
     paths = write_partitions(tmp_path, TABLES.labelled(3))
-    adaptation, summary, rows = adapted(paths, tmp_path / "out", partitioned=True)
-    assert 30 <= len(adaptation.target) <= 33
-    assert adaptation.yt is not None
-    assert sum(each is not None for each in adaptation.yt) == 3  # none is left out
+    options = {"partitioned": True, "own_scaling": own_scaling}
+    answer, summary, rows = adapted(paths, tmp_path / "out", **options)
+    target = answer.pair.target
+    assert target is not None
+    assert 30 <= len(target) <= 33
+    assert set(target["sample"]) >= set(TABLES.target["sample"][:3])
+    assert answer.pair.has_labels.sum() == 3  # none is left out
     assert rows["sample"].tolist() == TABLES.target["sample"].tolist()
+    assert rows["row"].tolist() == list(range(1, 48))
     assert rows["given"].tolist() == [i < 3 for i in range(47)]
-    assert summary["target"]["rows"] == 47
-    assert any("47 rows" in note for note in summary["notes"])
-    numbers = TABLES.target[["height"]].to_numpy()
-    names = adaptation.model.target_encoder_.names
-    filled = adaptation.model.target_encoder_.fill[names.index("height")]
-    assert filled == pytest.approx(np.nanmean(numbers), rel=1e-12)
-    expected = adaptation.model.label_rows(TABLES.target)
-    assert rows["label"].tolist() == expected["label"].tolist()
+    assert rows["label"][:3].tolist() == TABLES.truth[:3].tolist()
+    assert summary["target"]["rows"] == answer.n_target_rows == 47
+    note = f"The target has 47 rows, of which {len(target)} stand for all where predictions are "
+    assert any(each.startswith(note) for each in summary["notes"])
+    expected = answer.model.predict_proba(TABLES.target)
+    labels = answer.model.classes_[expected.argmax(axis=1)]
+    assert rows["label"][3:].tolist() == labels[3:].tolist()
+    np.testing.assert_allclose(rows["probability"][3:], expected.max(axis=1)[3:], rtol=1e-5)
 
 
-@pytest.mark.parametrize("scaling", ["zscore", "l2-zscore-l2", "l2", "none"])
-def test_numbers_of_the_encoder_are_those_of_all_rows(tmp_path, scaling):
+def test_the_same_seed_draws_the_same_rows(tmp_path, monkeypatch):
+    monkeypatch.setattr(partitioned, "SAMPLE", 20)
+    _, path = write_partitions(tmp_path, TABLES.target)
+    table = PartitionedTable.of(path, label="class")
+    drawn = [
+        table.sample(seed, string_columns=("sample",), classes=np.array(["a", "b"]))["sample"]
+        for seed in (3, 3, 4)
+    ]
+    assert drawn[0].tolist() == drawn[1].tolist() != drawn[2].tolist()
+    assert drawn[0].is_monotonic_increasing
+    assert drawn[0].nunique() == 20
+
+
+def test_partitions_are_counted_as_they_are_done(tmp_path):
     paths = write_partitions(tmp_path, TABLES.target)
-    columns = plan_columns(TABLES.source, TABLES.target, ignored=["class"]).target
-    expected, _ = fit_encoder(TABLES.target, columns, scaling=scaling)
-    sampled, _ = fit_encoder(TABLES.target[:20], columns, scaling=scaling)
-    found = encoder_of_all(sampled, PartitionedTable.of(paths[1], label="class"))
-    for name in ("fill", "center", "scale"):
-        np.testing.assert_allclose(getattr(found, name), getattr(expected, name), rtol=1e-12)
-    assert found.scaling == scaling
+    answer = ilspace.adapt(*paths, "class", method=quick(), partitioned=True)
+    told = []
+    write_outputs(answer, tmp_path / "out", on_count=lambda *count: told.append(count))
+    assert told == [(i, 7) for i in range(1, 8)]
 
 
 def test_partitions_are_row_groups_in_order(tmp_path):
@@ -136,19 +145,19 @@ def test_rows_marked_as_unlabelled_are_not_all_sampled(tmp_path, monkeypatch, ma
 def test_what_is_no_parquet_is_refused(tmp_path):
     source, path = write_partitions(tmp_path, TABLES.target)
     with pytest.raises(TableError, match="must be a Parquet file or a folder"):
-        adapt_files(source, source, label="class", partitioned=True)
+        ilspace.adapt(source, source, "class", partitioned=True)
     with pytest.raises(TableError, match="must be a Parquet file or a folder"):
-        adapt_files(source, tmp_path / "missing", label="class", partitioned=True)
+        ilspace.adapt(source, tmp_path / "missing", "class", partitioned=True)
     (tmp_path / "empty").mkdir()
     with pytest.raises(TableError, match="must hold Parquet files, but has none"):
-        adapt_files(source, tmp_path / "empty", label="class", partitioned=True)
+        ilspace.adapt(source, tmp_path / "empty", "class", partitioned=True)
     TABLES.target.iloc[:0].to_parquet(tmp_path / "empty" / "none.parquet")
     with pytest.raises(TableError, match="with rows, but has none"):
-        adapt_files(source, tmp_path / "empty", label="class", partitioned=True)
+        ilspace.adapt(source, tmp_path / "empty", "class", partitioned=True)
     wrong = TABLES.target.assign(**{"class": "wasp"})
     paths = write_partitions(tmp_path / "wrong", wrong)
     with pytest.raises(TableError, match="'wasp' is not"):
-        adapt_files(*paths, label="class", ids=("sample",), partitioned=True)
+        ilspace.adapt(*paths, "class", ids=("sample",), partitioned=True)
 
 
 def test_a_cluster_that_does_not_answer_is_refused(monkeypatch):

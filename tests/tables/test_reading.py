@@ -295,10 +295,7 @@ BAD = {
     "cut zip": (b"PK\x03\x04\0\0\0\0", "intact"),
     "cut mat": (b"MATLAB 5.0 MAT-file" + b"\0" * 200, "intact|must hold its rows"),
     "mat 7.3": (b"MATLAB 7.3 MAT-file" + b" " * 105 + b"\x00\x02IM" + b"\0" * 99, "intact"),
-    "long field": (
-        b'a,"b' + b"x" * 200_000,
-        "EOF inside string" if pd.__version__ >= "3.1" else "must have rows",
-    ),
+    "long field": (b'a,"b' + b"x" * 200_000, "must have rows"),
 }
 
 
@@ -428,7 +425,8 @@ def test_the_first_sheet_of_a_workbook_is_read_as_a_text_file_is(tmp_path):
     for name in ("id", "size", "good"):
         assert one[name].dropna().tolist() == other[name].dropna().tolist()
     assert pd.api.types.is_datetime64_any_dtype(one["when"])
-    assert one["note"].isna().tolist() == [False, True, False]
+    for table in (one, other):
+        assert table["note"].isna().tolist() == [False, True, True]
     assert one["size"].dtype == float
     blocks = list(read_chunks(tmp_path / "t.xlsx", n_rows=2))
     assert [len(each) for each in blocks] == [2, 1]

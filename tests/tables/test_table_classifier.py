@@ -1,30 +1,28 @@
-"""The estimator of tables: parity with the members it asks, laws, files."""
+"""The estimator of tables: a scikit-learn classifier, laws, odd tables, files."""
 
-import io
-import json
-import os
 import subprocess
 import sys
-from copy import deepcopy
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
+import sklearn
 from sklearn.base import clone
-from sklearn.datasets import load_breast_cancer
+from sklearn.compose import ColumnTransformer
+from sklearn.datasets import load_breast_cancer, load_digits
 from sklearn.exceptions import NotFittedError
-from sklearn.linear_model import LogisticRegression
-from tables.small_tables import NUMBERS, small_tables
+from sklearn.metrics import accuracy_score, make_scorer
+from sklearn.model_selection import GridSearchCV, StratifiedKFold, cross_val_score
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import FunctionTransformer
+from sklearn.utils.estimator_checks import parametrize_with_checks
+from tables.small_tables import NUMBERS, quick, small_tables
 
 import ilspace
 from ilspace import ILSClassifier, TableClassifier
-from ilspace.baselines import CORAL
-from ilspace.estimators.persistence import estimator_of, state_of
-from ilspace.storage import ModelFileError, write_model
-from ilspace.tables import TableError
-from ilspace.tables.members import MEMBERS
-from ilspace.tables.prediction import label_file
+from ilspace.tables import TableError, learning
+from ilspace.tables.learning import AdaptedRule, PooledRule
 
 TABLES = small_tables()
 X, Y, XT = TABLES.features
@@ -32,342 +30,150 @@ SOME = np.array([each if i < 9 else None for i, each in enumerate(TABLES.truth)]
 OTHER = XT[["depth", "colour"]].set_axis(["p", "q"], axis=1)  # nothing in common
 
 
+@pytest.fixture
+def few_trees(monkeypatch):
+    monkeypatch.setattr(learning, "TREES", 5)
+
+
 @pytest.fixture(scope="module")
 def fitted():
-    return TableClassifier().fit(X, Y, XT)
+    return TableClassifier(quick()).fit(X, Y, XT)
 
 
-@pytest.fixture(scope="module")
-def many():
-    """Enough rows of tables that overlap: some predictions are trusted, and some are not."""
-    tables = small_tables(seed=4, n=90, nt=60)
-    model = TableClassifier(trust=0.9).fit(*tables.features)
-    assert 0.2 < model.label_rows(tables.target)["trusted"].mean() < 0.95
-    return tables, model
+@pytest.fixture
+def routing():
+    with sklearn.config_context(enable_metadata_routing=True):
+        yield
 
 
-# -- what it is made of --------------------------------------------------------------------------
+# -- a classifier of scikit-learn ------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("yt", [None, SOME], ids=["unlabelled", "labelled"])
-def test_members_are_trained_alone_on_encoded_rows(yt):
-    model = TableClassifier().fit(X, Y, XT, yt)
-    assert [each.name for each in model.members_] == list(MEMBERS)
-    sources = {"source": model.source_encoder_, "own": model.own_encoder_}
-    targets = {"source": model.source_encoder_, "own": model.target_encoder_}
-    said = model.member_probabilities(XT)
-    for member, found in zip(model.members_, said, strict=True):
-        alone = MEMBERS[member.name].make(class_prior=model.class_prior_, random_state=0)
-        rows = targets[member.scaling].encode(XT)
-        alone.fit(sources[member.scaling].encode(X), Y, rows, yt)
-        np.testing.assert_array_equal(found, alone.predict_proba(rows, "target"))
-        assert member.adapts == (member.name not in ("linear", "linear-own"))
+@parametrize_with_checks([TableClassifier(quick())])
+def test_common_checks(estimator, check):
+    check(estimator)
 
 
-def test_probabilities_are_their_mean_to_a_power(fitted):
-    average = fitted.member_probabilities(XT).mean(axis=0)
-    powers = average**fitted.agreement_.inverse_temperature
-    expected = powers / powers.sum(axis=1, keepdims=True)
-    np.testing.assert_allclose(fitted.predict_proba(XT), expected, rtol=1e-9)
-    assert fitted.predict(XT).tolist() == fitted.classes_[average.argmax(axis=1)].tolist()
-    mean = fitted.predict_proba(XT).max(axis=1).mean()
-    assert mean == pytest.approx(fitted.agreement_.expected_accuracy, abs=1e-6)
-    assert np.mean(fitted.predict(XT) == TABLES.truth) > 0.8
-    np.testing.assert_array_equal(
-        fitted.transform(XT), fitted.ils_.transform(fitted.encode(XT), "target")
+@pytest.mark.slow
+@parametrize_with_checks([TableClassifier()])
+def test_common_checks_of_the_committee(estimator, check, few_trees):
+    check(estimator)
+
+
+def test_every_parameter_has_a_constraint_and_keeps_its_value():
+    names = set(TableClassifier().get_params())
+    assert set(TableClassifier._parameter_constraints) == names
+    for name, value in TableClassifier().get_params().items():
+        assert getattr(TableClassifier().set_params(**{name: value}), name) is value
+    with pytest.raises(ValueError, match="'scaling' parameter of TableClassifier must be"):
+        TableClassifier(scaling="much").fit(X, Y, XT)
+
+
+def test_cross_validation_on_one_table(few_trees):
+    """As any classifier of mixed columns."""
+    assert cross_val_score(TableClassifier(), X, Y, cv=3).mean() > 0.7
+    grid = {"method": ["committee", quick()], "own_scaling": [False, True]}
+    search = GridSearchCV(TableClassifier(), grid, cv=3).fit(X, Y)
+    assert search.cv_results_["mean_test_score"].min() > 0.7
+    assert search.predict(X).tolist() == search.best_estimator_.predict(X).tolist()
+
+
+def is_right(truth, said):
+    """Share of the rows that are right, where a label is known."""
+    known = np.array([each != -1 for each in truth])
+    return accuracy_score(np.asarray(truth)[known].astype(str), said[known])
+
+
+def test_a_search_over_both_domains_with_minus_one_as_a_marker(routing):
+    """Rows of both tables, in each fold; of the target some have a label, others -1."""
+    rows = pd.concat([X, XT], ignore_index=True)
+    labels = np.array([*Y, *(-1 if each is None else each for each in SOME)], dtype=object)
+    domain = np.repeat([1, -2], [30, 24])
+    seen = []
+
+    class Witness(TableClassifier):
+        def fit(self, X, y=None, Xt=None, yt=None, sample_domain=None, *, source_names=None):
+            super().fit(X, y, Xt, yt, sample_domain)
+            seen.append((len(X), self.rule_.adapts))
+            return self
+
+    folds = list(StratifiedKFold(3, shuffle=True, random_state=0).split(rows, domain))
+    search = GridSearchCV(
+        Witness(), {"method": [quick(), "ils"]}, cv=folds, scoring=make_scorer(is_right)
     )
+    search.fit(rows, labels, sample_domain=domain)
+    assert seen[:6] == [(36, False)] * 3 + [(36, True)] * 3
+    assert seen[6][0] == 54
+    assert search.cv_results_["mean_test_score"].min() > 0.6
+    # the rows marked -1 have no label: the same as None in a fit of two tables
+    expected = clone(search.best_estimator_).fit(X, Y, XT, SOME).predict_proba(XT)
+    np.testing.assert_allclose(search.best_estimator_.predict_proba(XT), expected, atol=1e-9)
 
 
-def test_rows_are_told_all_there_is(fitted):
-    labelled = fitted.label_rows(XT)
-    assert labelled["label"].tolist() == labelled["adapted"].tolist() == fitted.predict(XT).tolist()
-    np.testing.assert_allclose(labelled["probability"], fitted.predict_proba(XT).max(axis=1))
-    rows, target = (fitted.source_encoder_.encode(each) for each in (X, XT))
-    factor = np.sqrt(rows.shape[1] / np.mean(np.sum(rows**2, axis=1)))
-    rule = LogisticRegression(max_iter=300).fit(factor * rows, Y)
-    assert labelled["unadapted"].tolist() == rule.predict(factor * target).tolist()
-    assert (labelled["adapted"] != labelled["unadapted"]).any()
+def test_a_target_is_handed_through_a_search(routing):
+    search = GridSearchCV(TableClassifier("ils"), {"scaling": ["zscore", "none"]}, cv=2)
+    search.fit(X, Y, Xt=XT, yt=SOME)
+    expected = TableClassifier("ils", scaling=search.best_params_["scaling"]).fit(X, Y, XT, SOME)
+    np.testing.assert_array_equal(search.predict(XT), expected.predict(XT))
 
 
-def test_labels_without_adaptation_know_no_target_label(fitted):
-    helped = TableClassifier().fit(X, Y, XT, SOME)
-    unadapted = [each.label_rows(XT)["unadapted"].tolist() for each in (fitted, helped)]
-    assert unadapted[0] == unadapted[1]
-    assert helped.predict(XT)[:9].tolist() == SOME[:9].tolist()
+def test_in_a_pipeline():
+    shorter = FunctionTransformer(lambda table: table.drop(columns="weight"))
+    pipeline = make_pipeline(shorter, TableClassifier(quick())).fit(X, Y)
+    assert list(pipeline[-1].plan_.source) == ["height", "width", "depth", "colour"]
+    assert pipeline.score(X, Y) > 0.7
+    columns = ColumnTransformer([("all", "passthrough", [*NUMBERS, "colour"])])
+    columns.set_output(transform="pandas")
+    assert make_pipeline(columns, TableClassifier(quick())).fit(X, Y).score(X, Y) > 0.7
 
 
-def test_what_is_recommended_is_the_label(fitted):
-    model = estimator_of(state_of(fitted))
-    model.recommended_ = "unadapted"
-    labelled, before = model.label_rows(XT), fitted.label_rows(XT)
-    assert labelled["label"].tolist() == labelled["unadapted"].tolist()
-    pd.testing.assert_frame_equal(
-        labelled[["adapted", "unadapted"]], before[["adapted", "unadapted"]]
-    )
-    codes = np.searchsorted(model.classes_, labelled["label"].to_numpy(str))
-    expected = model.predict_proba(XT)[np.arange(len(codes)), codes]
-    np.testing.assert_array_equal(labelled["probability"], expected)
-    # whoever is not of the opinion of all is doubted
-    moved = labelled["label"] != before["label"]
-    assert labelled["doubts"][moved].str.contains("split").all()
-    assert model.predict(XT).tolist() == before["adapted"].tolist()
+def test_rows_of_the_source_go_through_their_own_map_in_a_pipeline():
+    steps = [("space", TableClassifier("ils")), ("nearest", KNeighborsClassifier(3))]
+    pipeline = Pipeline(steps).fit(X, Y, space__Xt=XT)
+    space = TableClassifier("ils").fit(X, Y, XT)
+    alone = KNeighborsClassifier(3).fit(space.transform(X, "source"), Y)
+    np.testing.assert_array_equal(pipeline.predict(XT), alone.predict(space.transform(XT)))
+    assert np.mean(pipeline.predict(XT) == TABLES.truth) > 0.7
 
 
-# -- one method ----------------------------------------------------------------------------------
+@pytest.mark.parametrize("method", [quick(), "ils"], ids=["axes", "latent space"])
+def test_fit_transform_is_fit_and_transform(method):
+    model = TableClassifier(method)
+    rows = model.fit_transform(X, Y, XT, SOME)
+    np.testing.assert_allclose(rows, model.transform(X, "source"), atol=1e-12)
+    parts = model.fit_transform([X[:14], X[14:]], [Y[:14], Y[14:]], XT, source_names=["a", "b"])
+    by_name = [model.transform(X[:14], "a"), model.transform(X[14:], "b")]
+    np.testing.assert_allclose(parts, np.concatenate(by_name), atol=1e-12)
+    # rows of both domains, in any order
+    order = np.random.default_rng(0).permutation(54)
+    mixed = pd.concat([X, XT]).iloc[order]
+    labels = np.array([*Y, *[-1] * 24], dtype=object)[order]
+    domain = np.repeat([1, -1], [30, 24])[order]
+    rows = model.fit_transform(mixed, labels, sample_domain=domain)
+    assert rows.shape == (54, model.rule_.n_components_)
+    np.testing.assert_allclose(rows[domain > 0], model.transform(mixed[domain > 0], "source"))
+    np.testing.assert_allclose(rows[domain < 0], model.transform(mixed[domain < 0]))
 
 
-@pytest.mark.parametrize("name", MEMBERS)
-def test_one_member_alone(name, fitted):
-    model = TableClassifier(name).fit(X, Y, XT)
-    (member,) = model.members_
-    position = list(MEMBERS).index(name)
-    np.testing.assert_array_equal(
-        model.member_probabilities(XT)[0], fitted.member_probabilities(XT)[position]
-    )
-    assert (member.name, model.agreement_.agreement) == (name, 1)
-    assert (
-        model.predict(XT).tolist()
-        == member.estimator.classes_[model.member_probabilities(XT)[0].argmax(axis=1)].tolist()
-    )
-    pd.testing.assert_series_equal(
-        model.label_rows(XT)["unadapted"], fitted.label_rows(XT)["unadapted"]
-    )
-    if name != "ils":
-        with pytest.raises(TableError, match=f"The method {name} has no latent space: use ils"):
-            model.transform(XT)
+@pytest.mark.parametrize("method", [quick(), "ils"], ids=["axes", "latent space"])
+def test_set_output(method):
+    model = TableClassifier(method).set_output(transform="pandas").fit(X, Y, XT)
+    rows = XT[5:9]
+    found = model.transform(rows)
+    assert isinstance(found, pd.DataFrame)
+    assert list(found) == [f"latent{i}" for i in range(model.rule_.n_components_)]
+    assert list(found) == model.get_feature_names_out().tolist()
+    assert found.index.tolist() == [5, 6, 7, 8]
+    plain = TableClassifier(method).fit(X, Y, XT).transform(rows)
+    np.testing.assert_array_equal(found, plain)
+    assert isinstance(model.fit_transform(X, Y, XT), pd.DataFrame)
 
 
-@pytest.mark.parametrize("method", ["CORAL", CORAL()], ids=["name", "estimator"])
-def test_methods_of_the_baselines(method, tmp_path):
-    model = TableClassifier(method).fit(X, Y, XT)
-    alone = CORAL().fit(model.encode(X, "source"), Y, model.encode(XT))
-    assert model.predict(XT).tolist() == alone.predict(model.encode(XT)).tolist()
-    with pytest.raises(TypeError, match="Only estimators of known classes .* this is a CORAL"):
-        model.save(tmp_path / "m")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_estimator_of_ones_own(tmp_path):
-    own = ILSClassifier(2, classifier="nearest", self_training=0, random_state=0)
-    model = TableClassifier(own).fit(X, Y, XT)
-    assert model.members_[0].estimator is not own
-    alone = clone(own).fit(model.encode(X, "source"), Y, model.encode(XT))
-    assert model.predict(XT).tolist() == alone.predict(model.encode(XT)).tolist()
-    np.testing.assert_array_equal(model.transform(XT), alone.transform(model.encode(XT)))
-    model.save(tmp_path / "m")
-    again = ilspace.load(tmp_path / "m")
-    assert again.method.get_params() == own.get_params()
-    pd.testing.assert_frame_equal(again.label_rows(XT), model.label_rows(XT), check_exact=True)
-
-
-def test_methods_that_will_not_do():
-    with pytest.raises(TableError, match="must be one of committee, linear, .*, but is 'magic'"):
-        TableClassifier("magic").fit(X, Y, XT)
-    with pytest.raises(TableError, match="linear needs tables that share their columns.*use ils"):
-        TableClassifier("linear").fit(X, Y, OTHER, SOME)
-    with pytest.raises(ValueError, match="must have the same features"):
-        TableClassifier("CORAL").fit(X, Y, OTHER, SOME)
-
-
-# -- class shares --------------------------------------------------------------------------------
-
-
-def test_class_shares(fitted):
-    estimate = fitted.prior_estimate_
-    # made to sum to 1, which may change the last digit
-    np.testing.assert_allclose(fitted.class_prior_, estimate.shares, rtol=1e-14)
-    assert fitted.class_prior_.sum() == pytest.approx(1)
-    source = TableClassifier("linear", class_prior="source").fit(X[:20], Y[:20], XT)
-    np.testing.assert_allclose(source.class_prior_, np.array([7, 7, 6]) / 20)
-    assert source.prior_estimate_ is None
-    names = {"élan": 0.5, "ant": 0.2, "bee": 0.3}
-    for given in (names, [0.2, 0.3, 0.5], np.array([0.2, 0.3, 0.5])):
-        model = TableClassifier("linear", class_prior=given).fit(X, Y, XT)
-        np.testing.assert_allclose(model.class_prior_, [0.2, 0.3, 0.5])
-    # the scaling of each table by itself is then by rows of these shares
-    means = model.source_encoder_.read(X).values
-    weights = np.array([0.2, 0.3, 0.5])[np.unique(Y, return_inverse=True)[1]]
-    known = ~np.isnan(means[:, 0])
-    expected = np.average(means[known, 0], weights=weights[known])
-    assert model.own_encoder_.fill[0] == pytest.approx(expected)
-
-
-def test_a_class_of_share_0_is_never_predicted():
-    shares = {"ant": 0.5, "bee": 0.5, "élan": 0.0}
-    for method in ("linear", "self-training"):
-        model = TableClassifier(method, class_prior=shares).fit(X, Y, XT)
-        assert set(model.predict(XT)) <= {"ant", "bee"}
-        assert model.classes_.tolist() == ["ant", "bee", "élan"]
-
-
-@pytest.mark.parametrize(
-    ("shares", "said"),
-    [
-        ({"ant": 0.5, "wasp": 0.5}, "wasp"),
-        ({"ant": 0.5, "bee": 0.2, "élan": 0.2}, "sum"),
-        ({"ant": 1.0, "bee": 0.0, "élan": 0.0}, "At least 2 classes"),
-    ],
-)
-def test_shares_that_will_not_do(shares, said):
-    with pytest.raises(ValueError, match=said):
-        TableClassifier("linear", class_prior=shares).fit(X, Y, XT)
-
-
-# -- trust ---------------------------------------------------------------------------------------
-
-
-def test_each_doubt_by_itself(many):
-    tables, model = many
-    labelled, sparse = model.label_rows(tables.target), tables.target.copy()
-    said = model.member_probabilities(tables.target)
-    split = (said.argmax(axis=2) != said.mean(axis=0).argmax(axis=1)).any(axis=0)
-    encoder = model.target_encoder_
-    far = encoder.distances(encoder.read(tables.target)) > model.trust_.distance
-    sure = model.predict_proba(tables.target).max(axis=1)
-    expected = {"unsure": sure < 0.9, "far": far, "split": split}
-    for word, rows in expected.items():
-        assert labelled["doubts"].str.contains(word).tolist() == rows.tolist()
-        assert 0 < rows.mean() < 0.5
-    assert (labelled["trusted"] == (labelled["doubts"] == "")).all()
-    trusted = np.flatnonzero(labelled["trusted"])[:20]
-    for name in ("height", "width", "colour"):  # three of five columns
-        sparse.loc[sparse.index[trusted], name] = None
-    again = model.label_rows(sparse)
-    assert again["doubts"][trusted].str.contains("missing").all()
-    others = np.setdiff1d(np.arange(len(sparse)), trusted)
-    pd.testing.assert_frame_equal(again.iloc[others], labelled.iloc[others])
-
-
-def test_trust_takes_a_probability(many):
-    tables, _ = many
-    source, y, target = tables.features
-    shares = [
-        TableClassifier(trust=trust).fit(source, y, target).label_rows(target)["trusted"]
-        for trust in (0.5, 0.99)
-    ]
-    assert shares[0].mean() > shares[1].mean()
-    assert shares[0][shares[1]].all()
-
-
-def test_a_category_never_seen_is_a_gap(many):
-    tables, model = many
-    row = tables.target.iloc[[int(np.flatnonzero(model.label_rows(tables.target)["trusted"])[0])]]
-    unknown = row.assign(colour="beige", height=np.nan, width="n.m.")
-    assert "missing" in model.label_rows(unknown)["doubts"].iloc[0]
-
-
-def test_missing_values_are_missing_however_a_file_is_read(many, tmp_path):
-    tables, model = many
-    sparse = tables.target.copy()
-    sparse[["height", "width", "colour"]] = None
-    sparse.to_csv(tmp_path / "sparse.csv", index=False)
-    text = io.StringIO()
-    label_file(model, tmp_path / "sparse.csv", output=text)
-    met = pd.read_csv(io.StringIO(text.getvalue()), keep_default_na=False)
-    assert met["doubts"].tolist() == model.label_rows(sparse)["doubts"].tolist()
-    assert not met["trusted"].any()
-
-
-def test_few_rows_of_a_class_are_trusted_with_nothing():
-    model = TableClassifier().fit(X[:11], Y[:11], XT)  # of the last class, three
-    assert model.trust_.withheld[0] == "a class has fewer than 4 source rows"
-    labelled = model.label_rows(XT)
-    assert labelled["doubts"].str.contains("withheld").all()
-    assert not labelled["trusted"].any()
-
-
-def test_in_other_units_nothing_can_be_checked(many):
-    tables, _ = many
-    source, y, target = tables.features
-    for each in NUMBERS:
-        target = target.assign(**{each: 10 * target[each] + 100})
-    model = TableClassifier().fit(source, y, target)
-    assert any("hardly overlap" in each for each in model.trust_.withheld)
-    assert not model.label_rows(target)["trusted"].any()
-
-
-def cancer(*, rare):
-    """Tumours in two tables; in the second, few are bad."""
-    rows, truth = load_breast_cancer(return_X_y=True)
-    order = np.random.default_rng(0).permutation(len(truth))
-    here, there = order[:280], order[280:]
-    if rare:
-        there = there[(truth[there] == 1) | (np.arange(len(there)) % 7 == 0)]
-    table, labels = pd.DataFrame(rows).add_prefix("c"), np.array(["bad", "good"])[truth]
-    return (table.iloc[here], labels[here], table.iloc[there]), labels[there]
-
-
-@pytest.fixture(scope="module")
-def tumours():
-    tables, truth = cancer(rare=True)
-    return TableClassifier().fit(*tables), tables, truth
-
-
-def test_where_a_class_is_rare_what_is_trusted_is_right(tumours):
-    model, (_, _, target), truth = tumours
-    labelled = model.label_rows(target)
-    right = (labelled["label"] == truth).to_numpy()
-    assert right[labelled["trusted"]].mean() > 0.95
-    assert labelled["trusted"].mean() > 0.5
-    assert right.mean() > 0.9
-
-
-def test_probabilities_are_about_as_sure_as_they_are_right():
-    (source, y, target), truth = cancer(rare=False)
-    labelled = TableClassifier().fit(source, y, target).label_rows(target)
-    accuracy = np.mean(labelled["label"] == truth)
-    assert labelled["probability"].mean() == pytest.approx(accuracy, abs=0.05)
-
-
-# -- labels --------------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("marker", [None, np.nan, -1])
-@pytest.mark.parametrize("names", [["depth", "colour"], ["height", "width", "depth"]])
-def test_markers_of_rows_without_a_label(marker, names):
-    target = OTHER if "colour" in names else XT[names]
-    marked = np.array([marker if each is None else each for each in SOME], dtype=object)
-    expected = TableClassifier().fit(X, Y, target, SOME)
-    met = TableClassifier().fit(X, Y, target, marked)
-    pd.testing.assert_frame_equal(met.label_rows(target), expected.label_rows(target))
-
-
-def test_no_mark_is_a_label():
-    with pytest.raises(TableError, match="no target row has one"):
-        TableClassifier().fit(X, Y, XT[["depth"]].set_axis(["p"], axis=1), [-1] * len(XT))
-
-
-@pytest.mark.parametrize(
-    ("y", "said"),
-    [
-        ([None, *Y[1:]], "must have a label"),
-        (Y[:-1], "inconsistent numbers of samples"),
-        (np.full(len(Y), "one"), "At least 2 classes"),
-        (None, "requires y to be passed"),
-    ],
-)
-def test_labels_that_will_not_do(y, said):
-    with pytest.raises(ValueError, match=said):
-        TableClassifier().fit(X, y, XT)
-
-
-def test_different_columns_need_labels():
-    other = XT[["depth", "weight", "colour"]].set_axis(["p", "q", "r"], axis=1)
-    with pytest.raises(TableError, match="related by labels alone, but no target row has one"):
-        TableClassifier().fit(X, Y, other)
-    with pytest.raises(TableError, match="related by labels alone"):
-        TableClassifier().fit(X, Y, other, [None] * len(other))
-    model = TableClassifier().fit(X, Y, other, SOME)
-    assert [each.name for each in model.members_] == ["ils"]
-    assert model.encode(other).shape[1] == 5
-    assert np.mean(model.predict(other) == TABLES.truth) > 0.6
-    labelled = model.label_rows(other)
-    assert model.unadapted_ is None
-    assert labelled["unadapted"].isna().all()
-    assert labelled["label"].tolist() == labelled["adapted"].tolist()
-
-
-# -- an estimator like others --------------------------------------------------------------------
+def test_a_clone_is_not_fitted_and_learns_the_same(fitted):
+    again = clone(fitted)
+    with pytest.raises(NotFittedError):
+        again.predict(XT)
+    np.testing.assert_array_equal(again.fit(X, Y, XT).predict_proba(XT), fitted.predict_proba(XT))
 
 
 def test_score_and_the_attributes_of_scikit_learn(fitted):
@@ -375,10 +181,90 @@ def test_score_and_the_attributes_of_scikit_learn(fitted):
     assert fitted.score(X, Y, domain="source") == np.mean(fitted.predict(X, "source") == Y)
     weights = (fitted.predict(XT) == TABLES.truth).astype(float)
     assert fitted.score(XT, TABLES.truth, weights) == 1
-    assert fitted.n_features_in_ == 5
+    assert (fitted.n_features_in_, fitted.n_target_features_in_) == (6, 6)
+    assert TableClassifier(quick()).fit(X, Y, XT.assign(more=1)).n_target_features_in_ == 7
+    assert fitted.__sklearn_tags__().input_tags.allow_nan
     for method in ("encode", "member_probabilities", "predict", "predict_proba", "transform"):
         with pytest.raises(ValueError, match='domain must be "source" or "target"'):
             getattr(fitted, method)(XT, "trget")
+
+
+def test_what_is_not_fitted_says_so():
+    for method in ("predict", "predict_proba", "transform", "encode", "save"):
+        with pytest.raises(NotFittedError):
+            getattr(TableClassifier(), method)(XT)
+    with pytest.raises(NotFittedError):
+        TableClassifier().get_feature_names_out()
+    model = TableClassifier(quick()).fit(X, Y, XT)
+    with pytest.raises(TableError):
+        model.fit(X[["width"]], Y, XT[["height"]])
+    with pytest.raises(NotFittedError):  # the plan is of the new tables, the rest of the old ones
+        model.predict(XT)
+
+
+# -- what it learns with ---------------------------------------------------------------------------
+
+
+def digits(n=60):
+    rows, y = load_digits(return_X_y=True)
+    return rows[:n], y[:n], rows[n : 2 * n]
+
+
+def test_the_method_follows_the_kind_of_the_tables(few_trees):
+    rows, y, target = digits()
+    for tables, kind, adapts in (
+        ((X, Y, XT), "table", False),
+        ((rows, y, target), "features", True),
+        ((rows, y), "features", False),  # without a target there is nothing to adapt to
+        ((X, Y), "table", False),
+    ):
+        model = TableClassifier().fit(*tables)
+        assert model.kind_ == kind
+        assert model.rule_.adapts == adapts
+        assert isinstance(model.rule_, AdaptedRule if adapts else PooledRule)
+        if not adapts:
+            assert list(model.rule_.members_) == ["boosting", "trees", "linear"]
+    assert isinstance(TableClassifier().fit(rows, y, target).rule_.estimator_, ILSClassifier)
+    assert TableClassifier(kind="features").fit(X[[*NUMBERS]], Y, XT).rule_.adapts
+    assert not TableClassifier(kind="table").fit(rows, y, target).rule_.adapts
+    assert not TableClassifier("committee").fit(rows, y, target).rule_.adapts
+
+
+def test_a_table_alone_trains_the_committee(few_trees):
+    model = TableClassifier().fit(X, Y)
+    np.testing.assert_array_equal(model.predict_proba(X), model.predict_proba(X, "source"))
+    assert model.score(X, Y) > 0.9
+    assert np.mean(model.predict(XT) == TABLES.truth) > 0.5  # of other rows, too
+
+
+def test_tumours(few_trees):
+    """Measurements in different units, halved: a table."""
+    rows, truth = load_breast_cancer(return_X_y=True, as_frame=True)
+    y = np.array(["bad", "good"])[truth]
+    model = TableClassifier().fit(rows[::2], y[::2], rows[1::2])
+    assert model.kind_ == "table"
+    assert model.score(rows[1::2], y[1::2]) > 0.94
+
+
+def test_the_seed_is_that_of_all_that_draws():
+    for method in ("ils", None):
+        models = [
+            TableClassifier(method or "committee", random_state=seed).fit(X, Y, XT)
+            for seed in (0, 0, 1)
+        ]
+        one, same, other = (each.predict_proba(XT) for each in models)
+        np.testing.assert_array_equal(one, same)
+        if method is None:
+            assert (one != other).any()
+
+
+def test_steps_tell_who_learns_and_the_objective():
+    steps = []
+    model = TableClassifier("ils", callback=steps.append).fit(X, Y, XT)
+    assert {each.member for each in steps} == {"ILSClassifier"}
+    assert steps[0].iteration == 0
+    assert steps[-1].objective < steps[0].objective
+    assert model.rule_.estimator_.callback is None
 
 
 def test_callbacks_of_the_estimator_are_called_too():
@@ -386,60 +272,105 @@ def test_callbacks_of_the_estimator_are_called_too():
     own = ILSClassifier(callback=lambda iteration, now: calls.append(iteration))
     model = TableClassifier(own, callback=steps.append).fit(X, Y, XT)
     assert calls == [each.iteration for each in steps]
-    assert {each.member for each in steps} == {"ILSClassifier"}
-    assert model.members_[0].estimator.callback is own.callback
-    stopped = TableClassifier(ILSClassifier(callback=lambda iteration, now: iteration == 1))
-    assert stopped.fit(X, Y, XT).ils_.solution_.n_iter == 1
+    assert model.rule_.estimator_.callback is own.callback
 
 
-def test_steps_tell_who_learns_and_the_objective():
-    steps = []
-    model = TableClassifier(callback=steps.append).fit(X, Y, XT)
-    assert {each.member for each in steps} == {"ils"}
-    first = [each.iteration for each in steps]
-    assert first[0] == 0
-    assert steps[-1].objective < steps[0].objective
-    assert model.ils_.callback is None
+@pytest.mark.parametrize(
+    "model",
+    [
+        TableClassifier("ils", callback=lambda step: step.iteration == 1),
+        TableClassifier(ILSClassifier(callback=lambda iteration, now: iteration == 1)),
+    ],
+)
+def test_a_true_answer_stops_a_fit(model):
+    assert model.fit(X, Y, XT).rule_.estimator_.solution_.n_iter == 1
 
 
-def test_a_true_answer_stops_a_fit():
-    model = TableClassifier("ils", callback=lambda step: step.iteration == 1).fit(X, Y, XT)
-    assert model.ils_.solution_.n_iter == 1
+# -- laws ------------------------------------------------------------------------------------------
+
+METHODS = pytest.mark.parametrize("method", [quick(), "ils"], ids=["pooled", "adapted"])
 
 
-def test_order_of_columns_does_not_matter(fitted):
+@METHODS
+def test_order_of_columns_does_not_matter(method):
+    expected = TableClassifier(method).fit(X, Y, XT).predict_proba(XT)
     columns = np.random.default_rng(0).permutation(XT.columns)
-    shuffled = TableClassifier().fit(X[X.columns[::-1]], Y, XT[columns].assign(extra=1.0))
-    found, expected = shuffled.label_rows(XT[columns]), fitted.label_rows(XT)
-    pd.testing.assert_frame_equal(found, expected, rtol=1e-6)
+    shuffled = TableClassifier(method).fit(X[X.columns[::-1]], Y, XT[columns].assign(extra=1.0))
+    np.testing.assert_allclose(shuffled.predict_proba(XT[columns]), expected, rtol=1e-3, atol=1e-6)
 
 
-def test_order_of_rows_does_not_matter(fitted):
+@METHODS
+def test_order_of_rows_does_not_matter(method):
     rng = np.random.default_rng(0)
     here, there = rng.permutation(len(X)), rng.permutation(len(XT))
-    expected = fitted.label_rows(XT).iloc[there].reset_index(drop=True)
-    pd.testing.assert_frame_equal(fitted.label_rows(XT.iloc[there]), expected)
-    other = TableClassifier().fit(X.iloc[here], Y[here], XT.iloc[there])
-    pd.testing.assert_frame_equal(other.label_rows(XT.iloc[there]), expected, rtol=1e-3)
+    model = TableClassifier(method).fit(X, Y, XT)
+    expected = model.predict_proba(XT)[there]
+    np.testing.assert_allclose(model.predict_proba(XT.iloc[there]), expected, rtol=1e-12)
+    other = TableClassifier(method).fit(X.iloc[here], Y[here], XT.iloc[there])
+    np.testing.assert_allclose(other.predict_proba(XT.iloc[there]), expected, rtol=0.02, atol=1e-4)
 
 
-def test_numbered_columns_will_do():
-    arrays = [pd.DataFrame(each[list(NUMBERS)].fillna(0).to_numpy()) for each in (X, XT)]
-    assert TableClassifier().fit(arrays[0], Y, arrays[1]).predict(arrays[1]).shape == (len(XT),)
+@METHODS
+def test_rows_are_labelled_each_by_itself(method):
+    model = TableClassifier(method).fit(X, Y, XT)
+    parts = np.concatenate([model.predict_proba(XT[i : i + 5]) for i in range(0, 24, 5)])
+    np.testing.assert_allclose(parts, model.predict_proba(XT), rtol=1e-12)
+
+
+@METHODS
+def test_probabilities_sum_to_one_and_their_largest_is_predicted(method):
+    model = TableClassifier(method).fit(X, Y, XT, SOME)
+    for table, domain in ((XT, "target"), (X, "source")):
+        found = model.predict_proba(table, domain)
+        np.testing.assert_allclose(found.sum(axis=1), 1)
+        expected = model.classes_[found.argmax(axis=1)]
+        assert model.predict(table, domain).tolist() == expected.tolist()
+
+
+@METHODS
+@pytest.mark.parametrize("marker", [None, np.nan, -1])
+def test_markers_of_rows_without_a_label(method, marker):
+    marked = np.array([marker if each is None else each for each in SOME], dtype=object)
+    expected = TableClassifier(method).fit(X, Y, XT, SOME).predict_proba(XT)
+    found = TableClassifier(method).fit(X, Y, XT, marked).predict_proba(XT)
+    np.testing.assert_array_equal(found, expected)
+
+
+@METHODS
+def test_tables_of_any_sort(method):
+    """Lists, arrays, numbered columns and Arrow say the same."""
+    pa = pytest.importorskip("pyarrow")
+    here, there = (each[list(NUMBERS)].fillna(0).to_numpy() for each in (X, XT))
+    expected = TableClassifier(method).fit(here, Y, there).predict_proba(there)
+    for convert in (np.ndarray.tolist, pd.DataFrame, _arrow(pa)):
+        model = TableClassifier(method, kind="features").fit(convert(here), Y, convert(there))
+        np.testing.assert_allclose(model.predict_proba(convert(there)), expected)
+
+
+def _arrow(pa):
+    return lambda rows: pa.table({f"x{i}": column for i, column in enumerate(rows.T)})
 
 
 def test_classes_need_not_be_strings():
     codes = np.unique(Y, return_inverse=True)[1]
-    model = TableClassifier("linear", class_prior={0: 0.2, 1: 0.3, 2: 0.5}).fit(X, codes, XT)
-    labelled = model.label_rows(XT)
-    for name in ("label", "adapted", "unadapted"):
-        assert set(labelled[name]) <= {0, 1, 2}
+    model = TableClassifier(quick(), class_prior={0: 0.2, 1: 0.3, 2: 0.5}).fit(X, codes, XT)
+    assert set(model.predict(XT)) <= {0, 1, 2}
+    assert model.classes_.dtype.kind == "i"
+    flags = TableClassifier(quick()).fit(X, codes == 1, XT)
+    assert flags.classes_.tolist() == [False, True]
 
 
 def test_numbers_that_cannot_be_read_are_refused(fitted):
     with pytest.raises(TableError, match="'width' must hold numbers.*'1,5'"):
         fitted.predict(XT.assign(width="1,5"))
+    with pytest.raises(TableError, match="must have the column 'width'"):
+        fitted.predict(XT.drop(columns="width"))
+    model = TableClassifier(quick()).fit(X[list(NUMBERS)].fillna(0).to_numpy(), Y)
+    with pytest.raises(ValueError, match="X has 3 features, but TableClassifier is expecting 4"):
+        model.predict(np.zeros((2, 3)))
 
+
+# -- odd tables ------------------------------------------------------------------------------------
 
 ODD = {
     "two target rows": lambda x, xt: (x, xt[:2]),
@@ -449,9 +380,15 @@ ODD = {
     "a column constant in one": lambda x, xt: (x, xt.assign(width=1.0)),
     "duplicate rows": lambda x, xt: (x, pd.concat([xt, xt, xt])),
     "huge numbers": lambda x, xt: (x.assign(width=x["width"] * 1e90), xt.assign(width=1e99)),
+    "large numbers": lambda x, xt: (x.assign(width=x["width"] * 1e36), xt.assign(width=1e37)),
     "infinite numbers": lambda x, xt: (x.assign(width=x["width"].replace(np.nan, np.inf)), xt),
     "tiny numbers": lambda x, xt: (x.assign(width=x["width"] * 1e-150), xt),
     "odd names": lambda x, xt: (x.add_suffix("\n<é>"), xt.add_suffix("\n<é>")),
+    "an odd index": lambda x, xt: (x.set_axis([0] * 30), xt.set_axis(xt["sample"] * 2)),
+    "dates": lambda x, xt: (
+        x.assign(d=pd.date_range("2020", periods=30)),
+        xt.assign(d=pd.date_range("2021", periods=24)),
+    ),
     "more columns than rows": lambda x, xt: tuple(
         pd.DataFrame(np.random.default_rng(len(each)).normal(size=(len(each), 90))).add_prefix("w")
         for each in (x, xt)
@@ -460,251 +397,139 @@ ODD = {
 
 
 @pytest.mark.parametrize("name", ODD)
+@pytest.mark.parametrize("method", ["committee", "ils"])
 @pytest.mark.filterwarnings("ignore:ILSClassifier stopped")
-def test_odd_tables(name):
+def test_odd_tables(name, method, few_trees):
     source, target = ODD[name](X, XT)
-    labelled = TableClassifier().fit(source, Y, target).label_rows(target)
-    for each in ("label", "adapted", "unadapted"):
-        assert labelled[each].isin(set(Y)).all()
-    assert np.isfinite(labelled["probability"]).all()
+    model = TableClassifier(method).fit(source, Y, target)
+    assert set(model.predict(target)) <= set(Y)
+    assert np.isfinite(model.predict_proba(target)).all()
 
 
 @pytest.mark.parametrize("rows", [[0, 1], [0, 1, 2], [*range(0, 30, 3), 1, 2]])
-def test_few_rows_of_a_class(rows):
-    model = TableClassifier().fit(X.iloc[rows], Y[rows], XT)
+@pytest.mark.parametrize("method", ["committee", "ils"])
+def test_few_rows_of_a_class(rows, method, few_trees):
+    model = TableClassifier(method).fit(X.iloc[rows], Y[rows], XT)
     assert set(model.predict(XT)) <= set(Y[rows])
 
 
-def test_a_class_of_one_row_does_not_stop_the_others():
+@METHODS
+def test_a_class_of_one_row_does_not_stop_the_others(method):
     rows, labels = pd.concat([X, X[:1]]), np.append(Y, "a typo")
-    model = TableClassifier().fit(rows, labels, XT)
+    model = TableClassifier(method).fit(rows, labels, XT)
     assert "a typo" in model.classes_
     assert np.mean(model.predict(XT) == TABLES.truth) > 0.6
 
 
 @pytest.mark.parametrize(
     ("source", "target"),
-    [(X, pd.concat([XT[:1], XT[:1]])), (X, XT[:1]), (X[["width"]] * 0, XT[["width"]])],
-    ids=["equal target rows", "one target row", "constant source"],
+    [(X, pd.concat([XT[:1], XT[:1]])), (X[["width"]] * 0, XT[["width"]])],
+    ids=["equal target rows", "constant source"],
 )
-def test_tables_that_do_not_vary_are_refused(source, target):
+def test_adaptation_to_tables_that_do_not_vary_is_refused(source, target):
     with pytest.raises(ValueError, match="must vary, but all its rows are equal"):
-        TableClassifier().fit(source, Y, target)
+        TableClassifier("ils").fit(source, Y, target)
+    assert set(TableClassifier(quick()).fit(source, Y, target).predict(target)) <= set(Y)
 
 
+def test_one_target_row_is_a_table_but_no_domain():
+    assert TableClassifier(quick()).fit(X, Y, XT[:1]).predict(XT[:1]).shape == (1,)
+    with pytest.raises(ValueError, match="must have at least 2 rows, but has 1"):
+        TableClassifier("ils").fit(X, Y, XT[:1])
+
+
+@METHODS
 @pytest.mark.parametrize(
     "yt", [TABLES.truth, np.array([each if each == "ant" else None for each in TABLES.truth])]
 )
-def test_all_rows_labelled_or_one_class_alone(yt):
-    model = TableClassifier().fit(X, Y, XT, yt)
+def test_all_rows_labelled_or_one_class_alone(method, yt):
+    model = TableClassifier(method).fit(X, Y, XT, yt)
     given = np.array([each is not None for each in yt])
-    assert model.predict(XT)[given].tolist() == yt[given].tolist()
+    assert np.mean(model.predict(XT)[given] == yt[given]) > 0.8
 
 
-def test_many_missing_values():
+@METHODS
+def test_many_missing_values(method):
     tables = small_tables(missing=0.3, n=90, nt=60)
     source, y, target = tables.features
-    model = TableClassifier().fit(source, y, target)
-    assert np.mean(model.predict(target) == tables.truth) > 0.6
+    model = TableClassifier(method).fit(source, y, target)
+    assert np.mean(model.predict(target) == tables.truth) > 0.5
 
 
-def test_what_is_asked_for_must_make_sense():
-    with pytest.raises(ValueError, match="scaling"):
-        TableClassifier(scaling="much").fit(X, Y, XT)
-    for method in ("predict", "predict_proba", "label_rows", "transform", "save"):
-        with pytest.raises(NotFittedError):
-            getattr(TableClassifier(), method)(XT)
-    model = TableClassifier("linear").fit(X, Y, XT)
-    with pytest.raises(TableError):
-        model.fit(X[["width"]], Y, XT[["height"]])
-    with pytest.raises(NotFittedError):  # the plan is of the new tables, the rest of the old ones
-        model.predict(XT)
-    assert clone(model).get_params() == model.get_params()
+# -- on disk ---------------------------------------------------------------------------------------
 
 
-# -- on disk -------------------------------------------------------------------------------------
+SHARES = {"ant": 0.2, "bee": 0.3, "élan": 0.5}
 
 
-def save_all(folder):
-    models = {name: (TableClassifier(name).fit(X, Y, XT), XT) for name in MEMBERS}
-    models["committee"] = TableClassifier().fit(X, Y, XT), XT
-    models["unlike"] = TableClassifier().fit(X, Y, OTHER, SOME), OTHER
-    shares = {"ant": 0.2, "bee": 0.3, "élan": 0.5}
-    options = {"scaling": "l2", "ids": ["sample"], "class_prior": shares}
-    models["given"] = TableClassifier(**options).fit(X, Y, XT, SOME), XT
-    models["given"][0].recommended_ = "unadapted"
-    for name, (model, _) in models.items():
-        model.save(folder / f"{name}.safetensors")
-    return models
+def assert_same(again, model, table):
+    found = again.member_probabilities(table)
+    np.testing.assert_array_equal(found, model.member_probabilities(table))
+    assert again.plan_ == model.plan_
+    assert again.kind_ == model.kind_
+    assert repr(again.get_params()) == repr(model.get_params())
+    assert again.class_prior_.tolist() == model.class_prior_.tolist()
+    np.testing.assert_array_equal(again.transform(table), model.transform(table))
 
 
-def test_a_fresh_process_answers_the_same_bit_for_bit(tmp_path):
-    models = save_all(tmp_path)
-    code = (
-        "import sys, ilspace, pandas\n"
-        "for name in sys.argv[2:]:\n"
-        "    model = ilspace.load(f'{sys.argv[1]}/{name}.safetensors')\n"
-        "    table = pandas.read_pickle(f'{sys.argv[1]}/{name}.pickle')\n"
-        "    model.label_rows(table).to_pickle(f'{sys.argv[1]}/{name}.answer')\n"
-    )
-    for name, (_, table) in models.items():
+@pytest.mark.parametrize(
+    ("model", "target"),
+    [
+        (TableClassifier("ils", class_prior=SHARES, ids=["sample"]), XT),
+        (TableClassifier(quick(), own_scaling=True), XT),
+        (TableClassifier(), OTHER),
+    ],
+    ids=["adapted", "pooled", "other columns"],
+)
+def test_what_is_loaded_answers_the_same(tmp_path, model, target):
+    model.fit(X, Y, target, SOME).save(tmp_path / "model.skops")
+    assert_same(ilspace.load(tmp_path / "model.skops"), model, target)
+
+
+@pytest.mark.slow
+def test_a_fresh_process_answers_the_same(tmp_path):
+    rows, y, target = digits()
+    target = pd.DataFrame(target).add_prefix("x")
+    models = {
+        "committee": (TableClassifier().fit(X, Y, XT, SOME), XT),
+        "ils": (TableClassifier("ils", class_prior=SHARES).fit(X, Y, XT), XT),
+        "own": (TableClassifier(own_scaling=True, ids=["sample"]).fit(X, Y, XT), XT),
+        "unlike": (TableClassifier("ils").fit(X, Y, OTHER, SOME), OTHER),
+        "features": (TableClassifier(scaling="l2").fit(rows, y, target.to_numpy()), target),
+        "baseline": (TableClassifier("CORAL").fit(X, Y, XT), XT),
+        "alone": (TableClassifier().fit(X, Y), X),
+    }
+    for name, (model, table) in models.items():
+        model.save(tmp_path / f"{name}.skops")
         table.to_pickle(tmp_path / f"{name}.pickle")
+    code = (
+        "import sys, ilspace, numpy, pandas\n"
+        "for name in sys.argv[2:]:\n"
+        "    model = ilspace.load(f'{sys.argv[1]}/{name}.skops')\n"
+        "    table = pandas.read_pickle(f'{sys.argv[1]}/{name}.pickle')\n"
+        "    numpy.save(f'{sys.argv[1]}/{name}.npy', model.member_probabilities(table))\n"
+    )
     subprocess.run([sys.executable, "-c", code, str(tmp_path), *models], check=True)
     for name, (model, table) in models.items():
-        answer = pd.read_pickle(tmp_path / f"{name}.answer")
-        pd.testing.assert_frame_equal(answer, model.label_rows(table), check_exact=True)
-        again = ilspace.load(tmp_path / f"{name}.safetensors")
-        for learned in ("plan_", "trust_", "agreement_", "recommended_", "n_features_in_"):
-            assert getattr(again, learned) == getattr(model, learned)
-        assert again.class_prior_.tolist() == model.class_prior_.tolist()
-        np.testing.assert_array_equal(
-            again.member_probabilities(X, "source"), model.member_probabilities(X, "source")
-        )
-        assert again.method == model.method
-        assert again.prior_estimate_ is None
+        found = np.load(tmp_path / f"{name}.npy")
+        np.testing.assert_array_equal(found, model.member_probabilities(table), err_msg=name)
+        assert_same(ilspace.load(tmp_path / f"{name}.skops"), model, table)
 
 
-def test_pieces_that_do_not_fit_together_are_refused(fitted):
-    state = state_of(fitted)
-    linear, _, self_training, _, ils = (each["estimator"] for each in state["fitted"]["members_"])
-    narrow = {**linear["fitted"], "coef_": np.zeros((3, 2))}
-    fewer = {"classes_": np.array(["a", "b"]), "coef_": np.zeros((2, 7))}
-    fewer |= {"intercept_": np.zeros(2)}
-    for place, value, said in (
-        ("trust_/confidence", -1.0, r"trust_\.confidence should be 0 or more and is -1\.0"),
-        ("trust_/distance", np.nan, r"trust_\.distance should be 0 or more and is nan"),
-        ("trust_/withheld", [1], r"trust_\.withheld\[0\] should be of type str"),
-        ("agreement_/confidence", 1.5, "confidence should lie between 0 and 1"),
-        ("agreement_/agreement", 1, "agreement should be of type float"),
-        ("agreement_/inverse_temperature", 0.0, "inverse_temperature should be positive"),
-        (
-            "agreement_/inverse_temperature",
-            np.inf,
-            "inverse_temperature should be positive and finite",
-        ),
-        ("recommended_", "both", "recommended_ should be adapted or unadapted"),
-        ("class_prior_", np.ones(2) / 2, "its class shares are not of its classes"),
-        ("unadapted_", None, "its rule without adaptation should be there and is not"),
-        ("unadapted_", ils, "unadapted_ should be a LogisticRule and is a ILSClassifier"),
-        ("unadapted_/fitted", narrow, r"fill should have shape \(2,\)"),
-        ("unadapted_/fitted", fewer, "its rule without adaptation has other classes"),
-        ("plan_/are_shared", False, "should be there and is not"),
-        ("plan_/ids", [1], r"plan_\.ids\[0\] should be of type str"),
-        ("plan_/ids", ["\ud800"], r"plan_\.ids\[0\] should hold whole characters"),
-        ("target_encoder_/scaling", "much", "scaling should be one of .* and is 'much'"),
-        ("target_encoder_/scaling", None, "scaling should be of type str"),
-        ("target_encoder_/columns/0/name", "width", "should have distinct names"),
-        ("target_encoder_/columns/0/name", "other", "should share"),
-        ("target_encoder_/columns/0/categories", ["a"], "should have the entries name and is"),
-        ("target_encoder_/columns/0/kind", "colour", "should be of a kind among .*number"),
-        ("target_encoder_/columns", [], "as many numbers as its columns need"),
-        ("target_encoder_/fill", np.zeros(1), r"(fill|center) should have shape"),
-        ("target_encoder_/scale", np.zeros(7), "scale should be positive and finite"),
-        ("target_encoder_/scale", np.ones(8), r"scale should have shape \(7,\)"),
-        ("source_encoder_/center", np.ones(8), r"center should have shape \(7,\)"),
-        ("own_encoder_/center", np.full(7, np.nan), "center should be finite"),
-        ("members_", [], "members_ should not be empty"),
-        ("members_", None, "members_ should be"),
-        ("members_/0/scaling", "other", "scaling should be source or own"),
-        ("members_/0/adapts", 1, "adapts should be of type bool"),
-        ("members_/0/estimator", None, "estimator should have the entries"),
-        ("members_/0/estimator", state, "cannot be rebuilt|other classes"),
-        ("members_/1/estimator/fitted", narrow, "cannot be rebuilt"),
-        ("members_/1/estimator/fitted", fewer, "its member linear-own has other classes"),
-        ("members_/2/estimator/kind", "Estimator", "it holds a 'Estimator'"),
-        ("members_/4/estimator", self_training | {"kind": "ILSClassifier"}, "class_prior|entries"),
-        ("members_/4/estimator/fitted/map_/sharpness", 0.0, r"map_\.sharpness should"),
-        ("extra", 1, "should have the entries"),
-    ):
-        changed = deepcopy(state)
-        *holders, last = place.split("/")
-        holder = changed["fitted"]
-        for key in holders:
-            holder = holder[int(key) if key.isdigit() else key]
-        holder[int(last) if last.isdigit() else last] = value
-        with pytest.raises(ModelFileError, match=said):
-            estimator_of(changed)
-    assert estimator_of(state).plan_ == fitted.plan_
-
-
-def test_classes_that_no_file_can_hold_are_refused(fitted):
-    state = state_of(fitted)
-    for each in (state["fitted"]["unadapted_"], *state["fitted"]["members_"]):
-        each.get("estimator", each)["fitted"]["classes_"] = np.array(["a", "b", "\ud800"])
-    with pytest.raises(ModelFileError, match="a class of it holds half a character"):
-        estimator_of(state)
-
-
-def test_a_model_of_an_earlier_version_is_to_be_made_again(fitted, tmp_path):
-    state = state_of(fitted)
-    del state["parameters"]["method"], state["parameters"]["class_prior"]
-    state["parameters"] |= {"estimator": None, "holdout": 0.2}
-    path = tmp_path / "m.safetensors"
-    write_model(path, state, kind=state.pop("kind"), training={})
-    with pytest.raises(ModelFileError) as refused:
-        ilspace.load(path)
-    assert str(refused.value) == (
-        f"The file {path} must be an intact model of ilspace, but it was written by another "
-        "version of ilspace, whose TableClassifier has the parameters estimator, holdout: fit "
-        "again, or adapt again."
+def test_each_kind_of_column_is_saved(tmp_path):
+    days = pd.date_range("2024-01-01", periods=60)
+    table = pd.DataFrame(
+        {
+            "when": days[:50],
+            "written": days[:50].strftime("%d.%m.%Y"),
+            "many": [f"{'ab'[i % 2]}{(7 * i) % 46:02d}" for i in range(50)],
+            "flag": [True, False] * 25,
+            "x": np.linspace(0, 1, 50),
+        }
     )
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="reads and limits memory as Linux does")
-@pytest.mark.slow
-@pytest.mark.parametrize(("n_files", "seed"), [(2_000, 1)])
-def test_damaged_files(tmp_path, n_files, seed):
-    save_all(tmp_path)
-    script = Path(__file__).with_name("fuzz.py")
-    ended = subprocess.run(
-        [sys.executable, str(script), str(tmp_path), str(n_files), str(seed)],
-        capture_output=True,
-        text=True,
-        timeout=600,
-        env=os.environ | {"OPENBLAS_NUM_THREADS": "1", "OMP_NUM_THREADS": "1"},
-    )
-    assert ended.returncode == 0, ended.stderr[-2000:]
-    report = json.loads(ended.stdout)
-    assert report["wrong"] == []
-    assert sum(report["outcomes"].values()) == n_files
-    assert report["outcomes"]["damage_content loaded"] > n_files / 50
-    assert report["outcomes"]["damage_content refused"] > n_files / 5
-
-
-def arrays_of(state, path=()):
-    """Arrays of numbers in the plain data of a model, and where they are."""
-    if isinstance(state, dict):
-        for name, each in state.items():
-            yield from arrays_of(each, (*path, name))
-    elif isinstance(state, (list, tuple)):
-        for i, each in enumerate(state):
-            yield from arrays_of(each, (*path, i))
-    elif isinstance(state, np.ndarray) and state.dtype.kind == "f":
-        yield path, state
-
-
-def with_giants(state, path, size):
-    """Plain data in which one array is replaced by huge numbers of both signs."""
-    state = deepcopy(state)
-    inner = state
-    for each in path:
-        inner = inner[each]
-    signs = np.where(np.arange(inner.size).reshape(inner.shape) % 2, 1.0, -1.0)
-    inner[...] = signs * min(size, np.finfo(inner.dtype).max)
-    return state
-
-
-@pytest.mark.parametrize("size", [1e308, 1e200])
-def test_a_file_with_giant_numbers_is_refused_or_gives_numbers(fitted, size):
-    state = state_of(fitted) | {"kind": "TableClassifier"}
-    n_refused = 0
-    for path, _ in arrays_of(state):
-        try:
-            model = estimator_of(with_giants(state, path, size))
-        except ModelFileError:
-            n_refused += 1
-        else:
-            with np.errstate(all="ignore"):
-                said = model.predict_proba(TABLES.target)
-            assert np.isfinite(said).all(), path
-    assert n_refused >= 20
+    model = TableClassifier(quick()).fit(table, list("pq") * 25, table[::-1])
+    assert set(model.plan_.source) == set(table)
+    model.save(tmp_path / "model.skops")
+    again = ilspace.load(tmp_path / "model.skops")
+    np.testing.assert_array_equal(again.encode(table), model.encode(table))
+    np.testing.assert_array_equal(again.predict_proba(table), model.predict_proba(table))

@@ -10,6 +10,9 @@ from scipy import sparse
 
 from ilspace.backend import array_namespace, on_host, to_numpy
 
+MAX_POOL = 20_000
+"""Rows without a label that are looked at for a query; of more, a sample of so many."""
+
 _BATCH = 20_000
 """Rows that an estimator is asked about at once."""
 
@@ -98,6 +101,39 @@ class Seen(NamedTuple):
     latent: np.ndarray
     probabilities: np.ndarray
     members: np.ndarray | None
+
+
+def sample_pool(
+    askable: np.ndarray, has_label: np.ndarray, n: int, rng: np.random.Generator
+) -> np.ndarray:
+    """Rows that a query looks at: all, or a sample of very many.
+
+    Parameters
+    ----------
+    askable : bool array of shape (nt,)
+        Which target rows may be asked about.
+    has_label : bool array of shape (nt,)
+        Which have a label.
+    n : int
+        Rows to choose: at least so many of the sample may be asked about.
+    rng : Generator
+        Draws the sample.
+
+    Returns
+    -------
+    int array of shape (m,)
+        Row numbers, ascending; at most `MAX_POOL` with a label and about as many without.
+    """
+    kinds = [np.flatnonzero(each) for each in (askable, ~has_label & ~askable, has_label)]
+    n_free = len(kinds[0]) + len(kinds[1])
+    if n_free > MAX_POOL:  # those that cannot be asked about keep their share
+        share = MAX_POOL / n_free
+        sizes = [max(n, round(share * len(kinds[0]))), round(share * len(kinds[1])), MAX_POOL]
+        kinds = [
+            rng.choice(rows, min(size, len(rows)), replace=False)
+            for rows, size in zip(kinds, sizes, strict=True)
+        ]
+    return np.sort(np.concatenate(kinds))
 
 
 # -- what an estimator says ------------------------------------------------------------------------
@@ -271,21 +307,12 @@ def ask_rows(estimator: Any, X: Any, rows: np.ndarray) -> np.ndarray:
     Returns
     -------
     ndarray of shape (m, p)
-        In the latent space where the estimator has one; else as numbers, if it encodes tables;
-        else as they are.
+        After the estimator's `transform`, if it has one; else as they are.
     """
-    for method in _spaces(estimator):
-        return _in_batches(method, X, rows, axis=0)
+    if hasattr(estimator, "transform"):
+        return _in_batches(estimator.transform, X, rows, axis=0)
     chosen = on_host(take(X, rows))
     return np.asarray(chosen.toarray() if sparse.issparse(chosen) else chosen, dtype=np.float64)
-
-
-def _spaces(estimator: Any):
-    """Methods that say where rows lie, the better one first."""
-    if hasattr(estimator, "encode"):  # of tables; not every method of theirs has a latent space
-        yield estimator.transform if getattr(estimator, "ils_", None) else estimator.encode
-    elif hasattr(estimator, "transform"):
-        yield estimator.transform
 
 
 def _in_batches(method: Any, X: Any, rows: np.ndarray, axis: int) -> np.ndarray:

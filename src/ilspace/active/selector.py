@@ -21,6 +21,7 @@ from ilspace.active.pool import (
     as_rows,
     ask_probabilities,
     look,
+    sample_pool,
     share_columns,
 )
 from ilspace.active.strategies import STRATEGIES
@@ -32,10 +33,6 @@ from ilspace.domains.labels import (
     unlabelled_rows,
 )
 from ilspace.domains.several import is_list_of_sources, listed_sources
-
-MAX_POOL = 20_000
-"""Rows without a label that are looked at for a query; of more, a sample of so many."""
-
 
 _GAIN = 1.5
 """Gain of accuracy per expected error that gets a label nearby; others profit too. From the draws
@@ -346,17 +343,7 @@ class QuerySelector(MetaEstimatorMixin, BaseEstimator):
 
     def _look(self, askable: np.ndarray, n: int) -> Seen:
         """Ask the estimator about all rows, or a sample of them."""
-        has_label, rng = self._answers.has_label, self._generator(0)
-        kinds = [np.flatnonzero(each) for each in (askable, ~has_label & ~askable, has_label)]
-        n_free = len(kinds[0]) + len(kinds[1])
-        if n_free > MAX_POOL:  # those that cannot be asked about keep their share
-            share = MAX_POOL / n_free
-            sizes = [max(n, round(share * len(kinds[0]))), round(share * len(kinds[1])), MAX_POOL]
-            kinds = [
-                rng.choice(rows, min(size, len(rows)), replace=False)
-                for rows, size in zip(kinds, sizes, strict=True)
-            ]
-        rows = np.sort(np.concatenate(kinds))
+        rows = sample_pool(askable, self._answers.has_label, n, self._generator(0))
         return look(self.estimator_, self._target, rows)
 
     def _generator(self, purpose: int) -> np.random.Generator:

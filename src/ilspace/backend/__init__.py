@@ -14,6 +14,7 @@ from ilspace.backend.linalg import (
     symmetric_exponential,
     symmetric_part,
     threads_allowed,
+    threads_for_rows,
 )
 from ilspace.backend.namespace import (
     array_namespace,

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from functools import cache
 
 import array_api_compat
@@ -341,3 +342,32 @@ def one_thread() -> Iterator[None]:
             yield
     finally:
         _held.release()
+
+
+_FEW_ROWS = 6_000
+"""Up to so many rows of tables one thread is faster than several."""
+
+_FEW_THREADS = 2
+"""Up to so many threads one is used for any number of rows: two gain little, and where other work
+shares the processor they wait for each other longer than they work."""
+
+_THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS")
+"""How a user asks for a number of threads."""
+
+
+def threads_for_rows(n_rows: int) -> AbstractContextManager[None]:
+    """Limit what is done with tables to one thread where several would not pay.
+
+    Parameters
+    ----------
+    n_rows : int
+        Rows of all tables together.
+
+    Returns
+    -------
+    context manager
+        One thread for few rows, and where there would be two that nobody asked for; else no limit.
+    """
+    are_asked_for = any(each in os.environ for each in _THREADS)
+    is_small = n_rows <= _FEW_ROWS or (threads_allowed() <= _FEW_THREADS and not are_asked_for)
+    return one_thread() if is_small else nullcontext()

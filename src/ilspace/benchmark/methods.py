@@ -10,6 +10,11 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import StandardScaler
 
 from ilspace import baselines, estimators
 from ilspace.benchmark.field.constant import ConstantAnswer
@@ -25,11 +30,27 @@ from ilspace.tables import TableClassifier
 NOT_PART_OF_METHOD = frozenset({"verbose", "callback", "n_jobs"})
 """Parameters that do not change the results."""
 
+
+def standardized_logistic_regression() -> Pipeline:
+    """Logistic regression on standardized columns, missing numbers filled with means.
+
+    Returns
+    -------
+    Pipeline
+        Not fitted.
+    """
+    return make_pipeline(
+        SimpleImputer(keep_empty_features=True), StandardScaler(), LogisticRegression(max_iter=1000)
+    )
+
+
 KINDS = {
     **{name: getattr(estimators, name) for name in estimators.__all__},
     **{name: getattr(baselines, name) for name in baselines.__all__},
     "TableClassifier": TableClassifier,
     "ConstantAnswer": ConstantAnswer,
+    "HistGradientBoostingClassifier": HistGradientBoostingClassifier,
+    "StandardizedLogisticRegression": standardized_logistic_regression,
 }
 """Classes by the names that plans use."""
 
@@ -137,6 +158,8 @@ def describe_method(method: Method | Cell) -> dict[str, Any]:
         included; the same again for each estimator among the parameters, and for the parts that an
         estimator makes for itself. The revision is the sum
         of the attributes `_revision` of the class and its bases, so that raising any one counts.
+        Of scikit-learn's estimators those that differ from their defaults, of which another version
+        has more.
         Parameters that do not change the results, and the seed of a cell, are left out; a
         `random_state` given by the plan is not.
     """
@@ -183,6 +206,9 @@ def _parts(estimator: Any) -> list[Any]:
 
     A class says which they are by a method `_method_parts`, which returns them unfitted.
     """
+    if isinstance(estimator, TableClassifier) and isinstance(estimator.method, str):
+        name = "ILSClassifier" if estimator.method in ("auto", "ils") else estimator.method
+        return [KINDS[name]()] if name in KINDS else []
     if hasattr(estimator, "_method_parts"):
         return list(estimator._method_parts())
     return []
@@ -200,11 +226,15 @@ def _described(value: Any) -> Any:
     An integer and a float of the same value remain different, as they are to scikit-learn.
     """
     if hasattr(value, "get_params") and not isinstance(value, type):
+        is_of_sklearn = type(value).__module__.startswith("sklearn.")
         parameters = {
             name: _described(each)
             for name, each in value.get_params(deep=False).items()
             if name not in NOT_PART_OF_METHOD and not (name == "random_state" and each is None)
-            if not (name in getattr(value, "_came_later", ()) and _is_default(value, name, each))
+            if not (
+                (is_of_sklearn or name in getattr(value, "_came_later", ()))
+                and _is_default(value, name, each)
+            )
         }
         revision = sum(vars(each).get("_revision", 0) for each in type(value).__mro__)
         name = type(value).__name__

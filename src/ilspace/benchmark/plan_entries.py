@@ -72,8 +72,8 @@ METHOD_RULES: Mapping[str, Rule] = {
     "grid": TABLE,
     "trials": TRIALS_OR_ALL,
     "given_shares": BOOLEAN,
-    "adapts": BOOLEAN,
-    "settings": NAMES,
+    "estimates": BOOLEAN,
+    "groups": NAMES,
 }
 """What the entries of a method must be, in either kind of plan."""
 

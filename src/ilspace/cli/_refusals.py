@@ -13,9 +13,9 @@ from ilspace.cli import Interruption, install_sentence, interruption_code
 from ilspace.cli._log import note
 
 REQUESTS = {
-    "TableError": "ilspace.tables.errors",
+    "TableError": "ilspace.tables.values",
     "PictureError": "ilspace.images.errors",
-    "ModelFileError": "ilspace.storage.error",
+    "ModelFileError": "ilspace.estimators.saving",
     "ClusterError": "ilspace.dask.clusters",
     "PlanError": "ilspace.benchmark.plan_entries",
     "DataMissing": "ilspace.datasets._files",

@@ -1,4 +1,4 @@
-"""``ilspace adapt``: from two files to trusted labels, a model and a report."""
+"""``ilspace adapt``: from two files to labels, a model and a report."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -17,9 +17,10 @@ from ilspace.cli._pictures import BackboneOption, CacheOption, PicturesOption, p
 from ilspace.cli._refusals import refusals
 
 if TYPE_CHECKING:
+    from ilspace.tables.answer import Answer
     from ilspace.tables.job import Listener
-    from ilspace.tables.recorded import RecordedLabels
-    from ilspace.tables.training import Step
+    from ilspace.tables.learning import Step
+    from ilspace.tables.results import RecordedLabels
 
 EXAMPLES = """**Examples**
 
@@ -28,8 +29,11 @@ EXAMPLES = """**Examples**
 - `ilspace adapt old.parquet new.csv --label state --id patient --class-frequencies
   sick=0.3,well=0.7 -o out`: it is known how many in the new file are sick
 
+- `ilspace adapt clinic-a.csv clinic-b.csv --label state --own-scaling -o out`: the second clinic
+  measures with another device
+
 - `ilspace adapt north.csv south.csv west.csv --target east.csv --label class -o out`: several
-  sources, whose weights are found without labels of the target
+  sources
 
 - `ilspace adapt old.csv new.csv --label class --labels out -o better`: with the labels that
   `ilspace label out` recorded
@@ -74,13 +78,12 @@ class Format(enum.StrEnum):
     parquet = "parquet"
 
 
-class TextFeatures(enum.StrEnum):
-    """Values of ``--text-features``."""
+class Kind(enum.StrEnum):
+    """Values of ``--kind``."""
 
     auto = "auto"
-    tfidf = "tfidf"
-    wordllama = "wordllama"
-    both = "both"
+    table = "table"
+    features = "features"
 
 
 class Scaling(enum.StrEnum):
@@ -126,20 +129,35 @@ def adapt(
     ignored: Annotated[
         list[str] | None, typer.Option("--ignore", help="Column to leave out. Repeatable.")
     ] = None,
+    keep: Annotated[
+        list[str] | None,
+        typer.Option(help="Column to use although a rule would leave it out. Repeatable."),
+    ] = None,
     text: Annotated[
         list[str] | None,
         typer.Option(
-            help="Column of free text; columns of sentences are recognised without it. Repeatable."
+            help="Column of free text; columns of sentences are recognized without it. Repeatable."
         ),
     ] = None,
-    text_features: Annotated[
-        TextFeatures,
+    kind: Annotated[
+        Kind,
         typer.Option(
-            help="Features of free text: tfidf of word and character n-grams, wordllama, sentence "
-            "embeddings (extra sentences), or both. auto: both if wordllama is installed, else "
-            "tfidf."
+            help="What the tables are taken for. features: numbers of one kind, such as pixels, "
+            "counts or embeddings; table: mixed columns. auto: features if all columns are numbers "
+            "called x0, x1, ..., or 50 or more with numbered names or one shared range."
         ),
-    ] = TextFeatures.auto,
+    ] = Kind.auto,
+    own_scaling: Annotated[
+        bool | None,
+        typer.Option(
+            "--own-scaling/--no-own-scaling",
+            help="Whether numbers become ranks within their own table. For a target that was "
+            "measured with another device, in another lab or unit, or of another species; not for "
+            "another population measured alike. By default no, unless 20 labelled target rows say "
+            "that it pays. For the committee: ils and baselines scale each table by itself anyway.",
+            show_default=False,
+        ),
+    ] = None,
     pictures: PicturesOption = None,
     backbone: BackboneOption = "auto",
     cache: CacheOption = None,
@@ -154,24 +172,25 @@ def adapt(
     scaling: Annotated[
         Scaling,
         typer.Option(
-            help="Preprocessing: sqrt of counts, zscore of columns, l2 for rows of unit norm. "
-            "auto: zscore; from 50 columns on sqrt-zscore-l2 for counts, l2 for pixels and the "
-            "like, else zscore-l2."
+            help="Preprocessing for ils and baselines: sqrt of counts, zscore of columns, l2 for "
+            "rows of unit norm. auto: zscore; from 50 columns on sqrt-zscore-l2 for counts, l2 for "
+            "pixels and the like, else zscore-l2."
         ),
     ] = Scaling.auto,
     method: Annotated[
         str,
         typer.Option(
-            help="committee, one of its members (linear, linear-own, self-training, "
-            "self-training-own, ils), linear-target, which learns from target labels only, or a "
-            "class of ilspace.baselines, such as CORAL."
+            help="committee: gradient boosting, extra trees and logistic regression; ils; or a "
+            "class of ilspace.baselines, such as CORAL. auto: ils for features, committee for "
+            "tables."
         ),
-    ] = "committee",
+    ] = "auto",
     class_frequencies: Annotated[
         str,
         typer.Option(
             help="Class frequencies of the target: NAME=SHARE,NAME=SHARE,...; a CSV file with a "
-            "class and its frequency in each line; source, as in the source; or auto, estimated.",
+            "class and its frequency in each line; source, as in the source; or auto, estimated "
+            "for features.",
             metavar="NAME=SHARE,...|FILE|source|auto",
         ),
     ] = "auto",
@@ -214,19 +233,18 @@ def adapt(
 ) -> None:
     """Label the rows of a table, learning from a labelled table of another domain, or several.
 
-    Columns are matched by name, in any order. Strings are categories, sentences become TF-IDF
-    features and embeddings, pictures the features of a backbone; missing numbers are imputed with
-    the mean of the column in its table; identifiers are recognised and copied to the output.
-    Tables with different columns need some labelled target rows of each class. Writes
-    `predictions.csv` (identifiers; the label that the verdict recommends, its probability, whether
-    to trust it and why not; the labels with and without adaptation; whether a label was given),
-    `model.safetensors` for `ilspace predict`, `report.html` to look at, and `summary.json`.
+    Columns are matched by name, in any order. Tables of mixed columns are labelled by a committee
+    of three models; features of one kind, such as pixels, by ILS. Identifiers are recognized and
+    copied to the output. Tables with different columns need some labelled target rows of each
+    class. Writes `predictions.csv` (identifiers; the number of the row; its label, the probability
+    of the label, whether that is sure; whether the label was given), `model.skops` for `ilspace
+    predict`, `report.html` to look at, and `summary.json`.
     """
     with refusals("ilspace adapt", failure="cannot write its results"):
         with loading():
             from ilspace.dask import cluster
-            from ilspace.tables.class_frequencies import read_class_frequencies
-            from ilspace.tables.job import adapt_files
+            from ilspace.tables.job import adapt as adapt_tables
+            from ilspace.tables.labels import read_class_frequencies
             from ilspace.tables.outputs import check_folder, write_outputs
 
         sources, target = _tables(tables, target)
@@ -236,19 +254,21 @@ def adapt(
         recorded = None if labels is None else _recorded(labels, dask)
         # the cluster ends after the bar, and however the job ends
         with cluster(dask), _bar(quiet) as listener:
-            adaptation = adapt_files(
+            answer = adapt_tables(
                 sources,
                 target,
-                label=label,
+                label,
+                method=method,
+                kind=kind.value,
+                own_scaling=own_scaling,
+                class_prior=class_prior,
                 ids=tuple(ids or ()),
                 ignored=tuple(ignored or ()),
+                keep=tuple(keep or ()),
                 text=tuple(text or ()),
-                text_features=text_features.value,
                 matching=columns.value,
                 scaling=scaling.value,
-                method=method,
-                class_prior=class_prior,
-                seed=seed,
+                random_state=seed,
                 partitioned=dask is not None,
                 pictures=options,
                 recorded=recorded,
@@ -256,7 +276,7 @@ def adapt(
             )
             listener.on_stage("writing")
             summary = write_outputs(
-                adaptation,
+                answer,
                 output,
                 force=force,
                 spreadsheet=spreadsheet,
@@ -265,7 +285,7 @@ def adapt(
             )
         if as_json:
             typer.echo(json.dumps(summary, ensure_ascii=False))
-        _say(summary, output, quiet=quiet)
+        _say(answer, summary["files"][0], output, quiet=quiet)
 
 
 def _tables(named: list[str], target: str | None) -> tuple[list[str], str]:
@@ -323,20 +343,9 @@ def _bar(quiet: bool) -> Iterator[Listener]:
         yield Listener(stage, step, count)
 
 
-def _say(summary: dict[str, Any], output: Path, *, quiet: bool) -> None:
+def _say(answer: Answer, predictions: str, output: Path, *, quiet: bool) -> None:
     """Say on standard error, and in the log, what came of a job."""
-    from ilspace.tables.prediction import REPORT, doubts_in_words
+    from ilspace.tables.answer import REPORT
 
-    target, expected = summary["target"], summary["expected_accuracy"]
-    n_new = (target["rows"] - target["labelled"]) or target["rows"]
-    right = expected[summary["recommended"]]
-    said = [
-        summary["verdict"],
-        summary["reason"],
-        f"Trusted predictions: {summary['trusted']['share']:.0%} of {n_new}"
-        f"{doubts_in_words(summary['trusted']['doubts'])}. Expected accuracy: "
-        f"{right:.0%}{'' if expected['reliable'] else ', unreliable here'}.",
-        *(f"Note: {note}" for note in summary["notes"]),
-        f"Labels: {output / summary['files'][0]}   to look at: {output / REPORT}",
-    ]
-    (note if quiet else say)("\n".join(said))
+    places = f"Labels: {output / predictions}   to look at: {output / REPORT}"
+    (note if quiet else say)("\n".join([*answer.sentences(output), places]))

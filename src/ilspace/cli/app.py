@@ -57,7 +57,7 @@ EXAMPLES = """**Examples**
   record of what happened
 
 **Environment**: `ILSPACE_DATA` is the folder of the benchmark's data sets. `NO_COLOR=1`
-switches colours off.
+switches colors off.
 
 `ilspace COMMAND --help` has the options, examples and exit codes of each command.
 """

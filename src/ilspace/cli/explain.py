@@ -39,34 +39,40 @@ def explain(
 ) -> None:
     """Say why a row has its label.
 
-    Names the nearest labelled rows, in the latent space; the columns that decide, and the words of
-    texts, by how much lower the probability of the label is if the entry is replaced by the mean of
-    its column; what each member says, and what logistic regression says without adaptation. Reads
-    the tables again, which must be as they were.
+    Names the nearest labelled rows; the columns that decide, and the words of texts, by how much
+    lower the probability of the label is with entries of other rows in their place; and what each
+    model of the committee says. Reads the tables again, which must be as they were.
     """
     with refusals("ilspace explain"):
         with loading():
+            from dataclasses import asdict
+
             from ilspace.cli.predict import loaded_model
             from ilspace.labelling.label_file import recorded_again
-            from ilspace.tables.errors import as_table_errors
-            from ilspace.tables.explanation import explain_rows, in_words
-            from ilspace.tables.recorded import with_recorded
-            from ilspace.tables.results import found_again, inputs_of, read_again, row_called
+            from ilspace.tables.encoding import Encoded
+            from ilspace.tables.explanation import explain as explain_rows
+            from ilspace.tables.results import (
+                found_again,
+                inputs_of,
+                read_again,
+                row_called,
+                with_recorded,
+            )
+            from ilspace.tables.values import as_table_errors
 
         inputs = inputs_of(folder)
         model = loaded_model(folder)
-        remedy = "explain results of two files"
-        paths = found_again(folder, inputs, remedy=remedy)
+        paths = found_again(folder, inputs, remedy="explain results of two files")
         read = read_again(folder, inputs, paths, cache=cache)
-        tables = read.tables
         if "labels" in inputs:
-            tables = with_recorded(read, recorded_again(folder, inputs["labels"]))
-        position = row_called(tables.target, row, name, model.plan_.ids)
+            read, _ = with_recorded(read, recorded_again(folder, inputs["labels"]))
+        pair = read.pair
+        position = row_called(pair.target, row, name, model.plan_.ids)
         with as_table_errors():
-            (found,) = explain_rows(model, tables, [position], n_neighbours=neighbours)
+            encoded = Encoded(model.encode(pair.source, "source"), model.encode(pair.target))
+            (found,) = explain_rows(model, pair, encoded, [position], n=neighbours)
         if as_json:
-            typer.echo(json.dumps(found.as_dict(), ensure_ascii=False))
+            typer.echo(json.dumps(asdict(found), ensure_ascii=False))
             return
         named = read.pictures is None
-        options = {"n_columns": columns, "columns": named}
-        typer.echo("\n".join(in_words(found, tables, model.plan_.ids, **options)))
+        typer.echo("\n".join(found.in_words(n_columns=columns, columns=named)))

@@ -26,7 +26,8 @@ EXAMPLES = """**Examples**
 - `ilspace label out/ --batch 20 -o to_label.csv`, then `ilspace label out/ --import to_label.csv`:
   for people who label elsewhere
 
-- `ilspace adapt old.csv new.csv --label class --labels out/ -o better/`: use the labels
+- `ilspace adapt old.csv new.csv --label class --labels new.csv.labels.jsonl -o out/`: use the
+  labels of the second of two files
 
 - `ilspace label out/ --export labelled.csv`: the target with its labels, for other programs
 
@@ -108,7 +109,8 @@ def label(
     Serves a page on this computer alone, which shows each row with its pictures and texts, what
     the model guesses and how sure it is. Every answer is written at once to `labels.jsonl` in the
     folder of results, or beside the target; the next time it goes on from there. After every few
-    answers the model is fitted again, in the background.
+    answers the model is fitted again, in the background. At the end the results in the folder are
+    written anew, from all labels.
     """
     with refusals("ilspace label", failure="cannot read or write a file"):
         with loading():
@@ -178,14 +180,24 @@ def _sit(
         session.close()
     n_labels = len(session.file.answers.labels)
     counted = "1 label" if n_labels == 1 else f"{n_labels} labels"
-    said = f"{counted} in {job.labels_path}. {_to_use(job)}" if n_labels else "No labels so far."
+    said = f"{counted} in {job.labels_path}." if n_labels else "No labels so far."
     typer.echo(f"{said} To go on, start ilspace label again.", err=True)
+    _use(job)
 
 
-def _to_use(job: LabellingJob) -> str:
-    return (
-        f"To use them: ilspace adapt as before, with --labels {shlex.quote(str(job.labels_path))}."
-    )
+def _use(job: LabellingJob) -> None:
+    """Write results from all labels, where there is a folder of them; else say how it is done."""
+    from ilspace.labelling.learner import write_results
+
+    if job.folder is None:
+        if job.labels_path.exists():
+            where = shlex.quote(str(job.labels_path))
+            typer.echo(f"To use them: ilspace adapt with --labels {where}.", err=True)
+        return
+    answer = write_results(job)
+    if answer is not None:
+        said = [f"The results in {job.folder} know all labels now.", *answer.sentences(job.folder)]
+        typer.echo("\n".join(said), err=True)
 
 
 def _check_extra() -> None:
@@ -234,7 +246,8 @@ def _import(job: LabellingJob, path: Path) -> None:
     ):
         if counts[name]:
             said += f"; {counts[name]} {words}"
-    typer.echo(f"{said}. {_to_use(job)}", err=True)
+    typer.echo(f"{said}.", err=True)
+    _use(job)
 
 
 def _write_batch(
@@ -292,6 +305,6 @@ def _write(table, path: Path) -> None:
 
 def _refused(message: str) -> Exception:
     """Make the error of a wrong input; tables are imported only then."""
-    from ilspace.tables.errors import TableError
+    from ilspace.tables.values import TableError
 
     return TableError(message)

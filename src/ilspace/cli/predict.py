@@ -24,15 +24,15 @@ if TYPE_CHECKING:
 
 EXAMPLES = """**Examples**
 
-- `ilspace predict out/model.safetensors new.csv -o labels.csv`
+- `ilspace predict out/model.skops new.csv -o labels.csv`
 
 - `ilspace predict out new.parquet -o labels.parquet`: the folder will do; Parquet by its suffix
 
-- `ilspace predict out/model.safetensors - < new.csv | head`: from and to a pipe
+- `ilspace predict out/model.skops - < new.csv | head`: from and to a pipe
 
 - `ilspace predict out/ photos-2026/ -o labels.csv`: pictures, if it was trained with some
 
-- `ilspace predict out/model.safetensors new.parquet --rows 50000 -o labels.csv`: larger blocks
+- `ilspace predict out/model.skops new.parquet --rows 50000 -o labels.csv`: larger blocks
 
 **Exit codes**: as for `ilspace adapt`.
 """
@@ -40,7 +40,7 @@ EXAMPLES = """**Examples**
 
 def predict(
     model: Annotated[
-        Path, typer.Argument(help="What `ilspace adapt` wrote: model.safetensors, or its folder.")
+        Path, typer.Argument(help="What `ilspace adapt` wrote: model.skops, or its folder.")
     ],
     table: Annotated[
         str,
@@ -90,9 +90,10 @@ def predict(
             from rich.console import Console
             from rich.progress import Progress, TextColumn, TimeElapsedColumn
 
-            from ilspace.tables.columns import listed
-            from ilspace.tables.errors import TableError
-            from ilspace.tables.prediction import doubts_in_words, label_file
+            from ilspace.tables import read_chunks
+            from ilspace.tables.outputs import label_blocks
+            from ilspace.tables.pictures import find_pictures
+            from ilspace.tables.values import TableError, listed
 
         loaded = loaded_model(model)
         embedder = _embedder(model, table, pictures, backbone, cache)
@@ -103,28 +104,30 @@ def predict(
         console.quiet = quiet or not console.is_terminal  # where nothing moves, nothing is left
         with (
             Progress(*columns, console=console, transient=True) as progress,
-            _opened(output, loaded, force=force) as stream,
+            _opened(output, force=force) as stream,
         ):
             task = progress.add_task("", total=None)
 
             def show(done: int) -> None:
                 progress.update(task, completed=done)
 
-            counts = label_file(
-                loaded,
-                table,
-                output=stream,
-                pictures=embedder,
-                n_rows=rows,
-                spreadsheet=spreadsheet,
-                on_rows=show,
+            # as written: of categories 1, 2 and x, a block with missing values and no x makes 1.0
+            as_written = loaded.plan_.as_written
+            if embedder is None:
+                blocks = read_chunks(table, string_columns=as_written, n_rows=rows)
+            else:
+                column = embedder.options.column
+                found = find_pictures(
+                    table, label="", column=column, string_columns=as_written, classes=()
+                )
+                blocks = embedder.blocks(found)
+            counts = label_blocks(
+                loaded, blocks, output=stream, spreadsheet=spreadsheet, on_rows=show
             )
         tell = note if quiet else say
-        said = f"Labelled {counts.rows} rows, {counts.trusted / counts.rows:.0%} trusted"
-        doubts = {word: n / counts.rows for word, n in counts.doubts.items()}
-        tell(f"{said}{doubts_in_words(doubts)}.")
+        tell(f"Labelled {counts.rows} rows, {counts.sure / counts.rows:.0%} of the labels sure.")
         if counts.left_out:
-            tell(f"Unknown to the model, and left out: {listed(counts.left_out)}.")
+            tell(f"Not used by the model, and left out: {listed(counts.left_out)}.")
         for each in embedder.notes() if embedder is not None else ():
             tell(each)
 
@@ -163,8 +166,9 @@ def loaded_model(path: Path) -> TableClassifier:
     TableClassifier
         Fitted.
     """
-    from ilspace.tables import TableClassifier, TableError, load
-    from ilspace.tables.prediction import MODEL
+    from ilspace import load
+    from ilspace.tables import TableClassifier, TableError
+    from ilspace.tables.answer import MODEL
 
     if path.is_dir():
         path = path / MODEL  # the folder of results will do
@@ -184,11 +188,11 @@ def loaded_model(path: Path) -> TableClassifier:
 
 
 @contextmanager
-def _opened(output: str, model: TableClassifier, *, force: bool) -> Iterator[IO[str]]:
+def _opened(output: str, *, force: bool) -> Iterator[IO[str]]:
     """A stream of lines that becomes a file once it is whole."""
     from ilspace.storage import whole_file
-    from ilspace.tables.errors import TableError
-    from ilspace.tables.parquet_output import SUFFIX, write_parquet
+    from ilspace.tables.formats import PARQUET, write_parquet
+    from ilspace.tables.values import TableError
 
     if output == "-":
         yield sys.stdout
@@ -208,7 +212,7 @@ def _opened(output: str, model: TableClassifier, *, force: bool) -> Iterator[IO[
         )
     if not path.parent.is_dir():
         raise TableError(f"The folder {path.parent} must exist, but does not: make it.")
-    if path.suffix.lower() != SUFFIX:
+    if path.suffix.lower() != PARQUET:
         with whole_file(path, "w", encoding="utf-8", newline="") as stream:
             yield stream
         return
@@ -218,4 +222,4 @@ def _opened(output: str, model: TableClassifier, *, force: bool) -> Iterator[IO[
         stream.detach()
         lines.seek(0)
         with whole_file(path, "wb") as file:
-            write_parquet(lines, file, are_numbered=not model.plan_.ids)
+            write_parquet(lines, file)

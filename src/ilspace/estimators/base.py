@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -24,6 +25,7 @@ from ilspace.domains import (
 )
 from ilspace.domains.labels import natural_labels
 from ilspace.domains.rows import FLOATS, check_foreign, check_magnitude, quiet_checks
+from ilspace.estimators.saving import save_estimator
 
 Position = int | np.ndarray
 """Domain of rows: from 0 for the sources, -1 for the target; one number, or one per row."""
@@ -67,6 +69,29 @@ class DomainAdapter(BaseEstimator):
             taker, instead = f"This method of {taker}", "transform"
         remedy = f"compute it ({{name}}.compute()), or use {instead}, which takes Dask collections"
         refuse_dask(taker, remedy=remedy, **given)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the fitted estimator to a file that :func:`ilspace.load` reads.
+
+        The file holds the parameters and what `fit` learned, bit for bit; not `callback`, nor a
+        `random_state` that is a generator (both load as None), nor what `set_output` and the
+        metadata requests were told. Tensors of other libraries are saved, and load, as NumPy
+        arrays. The file is written whole or not at all: a previous one stays until the new one is
+        complete.
+
+        Parameters
+        ----------
+        path : str or path-like
+            Where; the folder must exist, and a file that is there is replaced.
+
+        Raises
+        ------
+        NotFittedError
+            If the estimator is not fitted.
+        TypeError
+            If it holds something that skops cannot write.
+        """
+        save_estimator(self, path)
 
     # -- fit -------------------------------------------------------------------------------------
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from numbers import Integral
 from typing import Any, ClassVar
 
@@ -17,12 +16,10 @@ from ilspace.dask import refuse_in_one_place
 from ilspace.domains import Domain, Domains
 from ilspace.estimators.base import DomainClassifier, Position
 from ilspace.estimators.class_prior import Assumed
-from ilspace.estimators.persistence import loadable
 from ilspace.estimators.rules import RULES, LinearRule, NearestRule, OwnRule, RidgeRule, Rule
 from ilspace.estimators.transformer import ILSTransformer
 from ilspace.ils import ILSMap
-from ilspace.ils.rounds import N_ROUNDS, ROUND, Round, SelfTrained, self_train
-from ilspace.storage.schema import Each, OneOf
+from ilspace.ils.rounds import N_ROUNDS, Round, SelfTrained, self_train
 
 _RULES = ("auto", *RULES)
 
@@ -54,7 +51,6 @@ def _has_probabilities(model: ILSClassifier) -> bool:
     return rule is not None or is_named or hasattr(model.classifier, "predict_proba")
 
 
-@loadable
 class ILSClassifier(DomainClassifier, ILSTransformer):
     r"""Classify target rows in the invariant latent space.
 
@@ -171,12 +167,6 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         "self_training": [_Count(Integral, 0, None, closed="left"), StrOptions({"auto"})],
     }
 
-    _schema = {
-        **ILSTransformer._schema,
-        "_rule": OneOf(RULES),
-        "rounds_": Each(ROUND),
-    }
-
     _as_in_paper: ClassVar[dict[str, Any]] = {"classifier": "nearest", "self_training": 0}
 
     _rule: Rule
@@ -242,7 +232,7 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         is_unseen = domains.is_unseen and isinstance(domains.target, Domain)
         name = self._named_rule(trained is not None or is_unseen)
         if name is None:
-            return OwnRule(ils, domains, self.classifier)
+            return OwnRule.fitted(ils, domains, self.classifier)
         if name == "ridge" and trained is not None:
             return RidgeRule(*trained.rule)
         if name == "ridge":
@@ -388,40 +378,6 @@ class ILSClassifier(DomainClassifier, ILSTransformer):
         for position, code in enumerate(self._possible.tolist()):
             found[code] = columns[:, position]
         return xp.stack(found, axis=1)
-
-    # -- on disk ---------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to a file that :func:`ilspace.load` reads.
-
-        As :meth:`ILSTransformer.save`, for the named rules. A file with the rule ``"ridge"`` holds
-        rows of both domains, in its two spaces.
-
-        Parameters
-        ----------
-        path : str or path-like
-            Where; the folder must exist, and a file that is there is replaced.
-
-        Raises
-        ------
-        NotFittedError
-            If the estimator is not fitted.
-        TypeError
-            If the rule is a classifier of another library.
-        """
-        check_is_fitted(self)
-        if isinstance(self._rule, OwnRule):
-            raise TypeError(
-                f"Only models whose classifier is one of {', '.join(map(repr, _RULES))} can be "
-                f"saved, but this one's is a {type(self.classifier).__name__}: use a named one, or "
-                "save the two parts yourself."
-            )
-        super().save(path)
-
-    def _restored(self) -> None:
-        super()._restored()
-        counts = [each[self._possible] for each in self._class_counts]
-        self._rule.refuse_unless_of(self.map_, counts)
 
 
 def _distances_of(model: ILSClassifier, X, position: Position) -> Array:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.base import clone
@@ -17,18 +16,11 @@ from ilspace.domains import Domains
 from ilspace.estimators.base import Position
 from ilspace.ils import ILSMap
 from ilspace.ils.map import as_dtype
-from ilspace.ils.plain import PLAIN_MAP, PlainMap
+from ilspace.ils.plain import PlainMap
 from ilspace.ils.ridge_rule import both_spaces, train_rule
 from ilspace.rules.neighbors import class_distances, mean_distances, vote
-from ilspace.rules.ridge import EXPANSION, KernelExpansion
+from ilspace.rules.ridge import KernelExpansion
 from ilspace.rules.self_training import class_weights
-from ilspace.storage import ModelFileError
-from ilspace.storage.schema import POSITIVE, SHARE, ArrayOf, Check, Each, Optional, Record, Value
-
-_HAVE_DISTANCES = Check(
-    "be small enough for squared distances",
-    lambda rows: np.abs(rows).max(initial=0) < np.finfo(rows.dtype).max ** 0.4,
-)
 
 _NEVER = -1e9
 """A logit that no row outweighs."""
@@ -82,22 +74,6 @@ class Rule:
         odds = xp.exp(self.inverse_temperature * centred)
         return odds / xp.sum(odds, axis=1, keepdims=True)
 
-    def refuse_unless_of(self, ils: ILSMap, class_counts: Sequence[np.ndarray]) -> None:
-        """Refuse a rule, read from a file, that is not one of the model there.
-
-        Parameters
-        ----------
-        ils : ILSMap
-            The latent space.
-        class_counts : sequence of ndarray of int, shape (n_classes,)
-            Labelled rows per class of each domain.
-
-        Raises
-        ------
-        ModelFileError
-            Where they do not agree.
-        """
-
 
 class LatentRows(NamedTuple):
     """Labelled rows of a domain in the latent space.
@@ -143,24 +119,6 @@ class NearestRule(Rule):
     n_classes: int
     log_odds: tuple[np.ndarray, ...] | None = None
     source_shares: np.ndarray | None = None
-
-    schema: ClassVar = {
-        "labelled": Each(
-            Record(
-                LatentRows,
-                {
-                    "rows": ArrayOf(("m#", "p"), dtype="float", check=_HAVE_DISTANCES),
-                    "codes": ArrayOf(("m#",), kinds="i"),
-                },
-            ),
-            "n",
-        ),
-        "source_vote": Optional(Value(float, check=SHARE)),
-        "sharpness": Value(float, check=POSITIVE),
-        "n_classes": Value(int),
-        "log_odds": Optional(Each(ArrayOf(("possible",), check=_HAVE_DISTANCES), "n")),
-        "source_shares": Optional(ArrayOf(("sources",), check=POSITIVE)),
-    }
 
     @property
     def inverse_temperature(self) -> float:
@@ -267,21 +225,6 @@ class NearestRule(Rule):
             from_source = mean_distances(from_sources, self.source_shares)
         return as_dtype(vote(from_source, from_target, self.source_vote), from_source.dtype)
 
-    def refuse_unless_of(self, ils: ILSMap, class_counts: Sequence[np.ndarray]) -> None:
-        """Refuse labelled rows of other classes than the model counts.
-
-        Parameters
-        ----------
-        ils, class_counts : object
-            As for :meth:`Rule.refuse_unless_of`.
-        """
-        for (_, codes), counts in zip(self.labelled, class_counts, strict=True):
-            if self.n_classes != len(counts):
-                raise ModelFileError("its labelled rows are of another number of classes")
-            in_range = ((codes >= 0) & (codes < len(counts))).all()
-            if not in_range or (np.bincount(codes, minlength=len(counts)) != counts).any():
-                raise ModelFileError("its labelled rows are not of the classes that it counts")
-
 
 @dataclass(frozen=True)
 class LinearRule(Rule):
@@ -299,11 +242,6 @@ class LinearRule(Rule):
     intercept: Array
 
     inverse_temperature = 1.0
-
-    schema: ClassVar = {
-        "weights": ArrayOf(("p", "possible"), check=_HAVE_DISTANCES),
-        "intercept": ArrayOf(("possible",), check=_HAVE_DISTANCES),
-    }
 
     @classmethod
     def fitted(cls, ils: ILSMap, domains: Domains) -> LinearRule:
@@ -371,12 +309,6 @@ class RidgeRule(Rule):
     expansion: KernelExpansion
     inverse_temperature: float
 
-    schema: ClassVar = {
-        "plain": PLAIN_MAP,
-        "expansion": EXPANSION,
-        "inverse_temperature": Value(float, check=POSITIVE),
-    }
-
     @classmethod
     def fitted(cls, ils: ILSMap, domains: Domains, rng: np.random.Generator) -> RidgeRule:
         """Train on the labelled rows, without self-training.
@@ -414,39 +346,45 @@ class RidgeRule(Rule):
         found = self.expansion.scores(as_dtype(rows, self.expansion.landmarks.dtype))
         return as_dtype(found, rows.dtype)
 
-    def refuse_unless_of(self, ils: ILSMap, class_counts: Sequence[np.ndarray]) -> None:
-        """Refuse landmarks of other columns than the two spaces have.
+
+@dataclass(frozen=True)
+class OwnRule(Rule):
+    """A scikit-learn classifier in the latent space.
+
+    Attributes
+    ----------
+    classifier : estimator
+        Fitted to the positions of the classes in `classes_`.
+    n_classes : int
+        Number of classes.
+    """
+
+    classifier: Any
+    n_classes: int
+
+    @classmethod
+    def fitted(cls, ils: ILSMap, domains: Domains, classifier: Any) -> OwnRule:
+        """Train a clone of a classifier on the labelled rows.
 
         Parameters
         ----------
-        ils, class_counts : object
-            As for :meth:`Rule.refuse_unless_of`.
+        ils : ILSMap
+            The latent space.
+        domains : Domains
+            The domains.
+        classifier : estimator
+            The classifier, not fitted.
+
+        Returns
+        -------
+        OwnRule
+            The rule.
         """
-        width = self.plain.maps[0].shape[1] + ils.n_components
-        if self.expansion.landmarks.shape[1] != width:
-            raise ModelFileError(f"its landmarks should have {width} columns")
-
-
-class OwnRule(Rule):
-    """A scikit-learn classifier in the latent space, which is not saved.
-
-    Parameters
-    ----------
-    ils : ILSMap
-        The latent space.
-    domains : Domains
-        The domains.
-    classifier : estimator
-        The classifier; a clone of it is trained on the labelled rows.
-    """
-
-    def __init__(self, ils: ILSMap, domains: Domains, classifier: Any):
         rows, codes, weights = _labelled_rows(ils, domains)
         options = {}
         if weights is not None and has_fit_parameter(classifier, "sample_weight"):
             options["sample_weight"] = weights
-        self.classifier = clone(classifier).fit(rows, codes, **options)
-        self.n_classes = len(domains.classes)
+        return cls(clone(classifier).fit(rows, codes, **options), len(domains.classes))
 
     def scores(self, ils: ILSMap, X: Any, position: Position) -> Array:
         """Probabilities where the classifier has them, else 1 for its class.
@@ -486,7 +424,7 @@ class OwnRule(Rule):
 
 
 RULES = {"nearest": NearestRule, "linear": LinearRule, "ridge": RidgeRule}
-"""Rules that can be saved, by name."""
+"""Rules by name."""
 
 
 def _log_odds(class_prior: np.ndarray, codes: np.ndarray) -> np.ndarray:

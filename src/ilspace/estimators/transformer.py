@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from numbers import Integral, Real
@@ -23,8 +22,6 @@ from ilspace.domains.several import is_list_of_sources
 from ilspace.estimators.base import DomainAdapter, Position, latent_distance, latent_of
 from ilspace.estimators.batches import check_batch
 from ilspace.estimators.class_prior import Assumed, assume, assume_in_batches
-from ilspace.estimators.fitted_state import FITTED, restore
-from ilspace.estimators.persistence import loadable, save_estimator, training_record
 from ilspace.estimators.source_weights import weigh_sources
 from ilspace.estimators.unseen import batch_centred, blocks_centred
 from ilspace.ils import INITS, ILSMap, ObjectiveSettings, OnlineState, fit_ils, update_ils
@@ -42,7 +39,6 @@ _REMEDIES = {
 }
 
 
-@loadable
 class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAdapter):
     r"""Send two or more domains to one latent space in which equal classes are close.
 
@@ -212,8 +208,6 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
     }
 
     _takes_several_sources = True
-
-    _schema = FITTED
 
     _as_in_paper: ClassVar[dict[str, Any]] = {}
     """Further parameters of :meth:`as_in_paper`."""
@@ -624,41 +618,6 @@ class ILSTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, DomainAd
             Distances, not squared.
         """
         return latent_distance(self, pairs, domain)
-
-    # -- on disk ---------------------------------------------------------------------------------
-
-    def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the fitted estimator to a file that :func:`ilspace.load` reads.
-
-        The file is a safetensors file, with what are no arrays as JSON in its metadata. It holds
-        the parameters and what `fit` learned, bit for bit; not `callback`, nor a `random_state`
-        that is a generator (both load as None), nor what `set_output` and the metadata requests
-        were told. Tensors of other libraries are saved, and load, as NumPy arrays. The file is
-        written whole or not at all: a previous one stays until the new one is complete.
-
-        Parameters
-        ----------
-        path : str or path-like
-            Where; the folder must exist, and a file that is there is replaced.
-
-        Raises
-        ------
-        NotFittedError
-            If the estimator is not fitted.
-        """
-        save_estimator(self, path, training=training_record(self))
-
-    def _saved_parameters(self) -> dict[str, Any]:
-        """Parameters as a file may hold them: of mappings only those from strings."""
-        parameters = self.get_params(deep=False)
-        given = parameters["class_prior"]
-        by_class = isinstance(given, Mapping) or hasattr(given, "to_dict")
-        if by_class and hasattr(self, "class_prior_"):
-            parameters["class_prior"] = self.class_prior_
-        return parameters
-
-    def _restored(self) -> None:
-        restore(self)
 
 
 def _codes_of(model: ILSTransformer, X, position: Position) -> Array:

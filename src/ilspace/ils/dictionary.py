@@ -14,7 +14,6 @@ from ilspace.manifolds import Oblique
 from ilspace.objective import dictionary_loss, sparse_codes
 from ilspace.optimizers import Problem, solve
 from ilspace.rules.class_prior import sample_of_classes
-from ilspace.storage.schema import ArrayOf, Check, Record
 
 PENALTY = 1.0
 """Weight of the size of codes, for rows whose entries have mean square 1: the correlation of such a
@@ -94,15 +93,6 @@ class Dictionary:
         tops = range(0, max(n, 1), _AT_ONCE)
         blocks = [function(latent[top : min(top + _AT_ONCE, n), :]) for top in tops]
         return xp.concat(blocks, axis=0)
-
-
-_ON_SPHERE = Check(
-    "have columns of length 1",
-    lambda atoms: atoms.size > 0 and np.allclose(np.sum(atoms**2, axis=0), 1, atol=1e-3),
-)
-
-DICTIONARY = Record(Dictionary, {"atoms": ArrayOf(("p", "atoms"), dtype="float", check=_ON_SPHERE)})
-"""What a file holds of a dictionary."""
 
 
 def scaled_rows(latent: Array) -> tuple[Array, Array]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -11,22 +10,10 @@ from scipy import sparse
 
 from ilspace._typing import Array
 from ilspace.backend import array_namespace, is_foreign, like, spectral_map, to_numpy
-from ilspace.ils.dictionary import DICTIONARY, Dictionary
+from ilspace.ils.dictionary import Dictionary
 from ilspace.ils.problem import ILSProblem
 from ilspace.manifolds import Stiefel
-from ilspace.optimizers import Progress, Solution, Status
-from ilspace.storage.schema import (
-    NOT_EMPTY,
-    POSITIVE,
-    ArrayOf,
-    Check,
-    Choice,
-    Columns,
-    Each,
-    Optional,
-    Record,
-    Value,
-)
+from ilspace.optimizers import Solution
 
 _MOST_ENTRIES = 2**22
 """Number of entries that are centred at once."""
@@ -241,60 +228,3 @@ def _mapped(rows: Any, mean: Array, mapping: Array) -> Array:
             each = slice(top, top + height)
             np.matmul(rows[each] - mean, mapping, out=found[each])
         return found
-
-
-# -- on disk -------------------------------------------------------------------------------------
-
-
-def _as_worked_in(ils: ILSMap) -> SimpleNamespace:
-    """The attributes of a map, projections and metric in the floating type that was worked in."""
-    n, (point, status, history) = len(ils.means), ils.solution
-    exact = {"projections": point[:n], "metric": point[n], "slacks": point[n + 1 :]}
-    return SimpleNamespace(**vars(ils) | exact, status=status, history=history)
-
-
-def _restored(
-    *,
-    means,
-    maps,
-    scales,
-    sharpness,
-    projections,
-    metric,
-    slacks,
-    status,
-    history,
-    dictionary=None,
-) -> ILSMap:
-    """A map, from what :func:`_as_worked_in` gave."""
-    dtype = maps[0].dtype
-    solution = Solution((*projections, metric, *slacks), status, history)
-    projections = tuple(as_dtype(each, dtype) for each in projections)
-    metric = as_dtype(metric, dtype)
-    return ILSMap(means, projections, scales, metric, sharpness, solution, maps, dictionary)
-
-
-MODERATE = Check(
-    "be of 32 or 64 bits and below 1e77, so that distances can be squared twice",
-    lambda array: array.dtype.itemsize >= 4 and float(np.abs(array).max(initial=0)) < 1e77,
-)
-
-MAP = Record(
-    _restored,
-    {
-        "means": Each(ArrayOf(("d#",), dtype="float", check=MODERATE), "n", check=NOT_EMPTY),
-        "maps": Each(ArrayOf(("d#", "p"), dtype="float", check=MODERATE), "n"),
-        "scales": Each(Value(float, check=POSITIVE), "n"),
-        "sharpness": Value(float, check=POSITIVE),
-        "projections": Each(ArrayOf(("d#", "p"), check=NOT_EMPTY), "n"),
-        "metric": ArrayOf(("p", "p"), check=NOT_EMPTY),
-        "slacks": Each(
-            ArrayOf(("k",)), check=Check("be one array or none", lambda each: len(each) < 2)
-        ),
-        "status": Choice(Status),
-        "history": Columns(Progress, check=NOT_EMPTY),
-        "dictionary": Optional(DICTIONARY, came_later=True),
-    },
-    view=_as_worked_in,
-)
-"""What a file holds of a map: of `n` domains, with `d#` columns each, to `p` dimensions."""

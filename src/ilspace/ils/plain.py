@@ -10,9 +10,8 @@ import numpy as np
 from ilspace._typing import Array
 from ilspace.domains import Domains
 from ilspace.ils.init import FILLING_AXES, DomainView, initial_projections, source_gain
-from ilspace.ils.map import MODERATE, to_latent
+from ilspace.ils.map import to_latent
 from ilspace.ils.problem import DEFAULT_COMPONENTS_ACROSS, check_variation
-from ilspace.storage.schema import ArrayOf, Each, Record
 
 PLAIN_COMPONENTS = 100
 """Dimension of the plain space for domains of the same columns."""
@@ -49,16 +48,6 @@ class PlainMap:
             In the floating type of the rows.
         """
         return to_latent(X, self.means, self.maps, domain)
-
-
-PLAIN_MAP = Record(
-    PlainMap,
-    {
-        "means": Each(ArrayOf(("d#",), check=MODERATE), "n"),
-        "maps": Each(ArrayOf(("d#", "q"), check=MODERATE), "n"),
-    },
-)
-"""What a file holds of a plain map: of `n` domains, with `d#` columns each, to `q` dimensions."""
 
 
 def plain_map(domains: Domains) -> PlainMap:

@@ -18,7 +18,6 @@ from ilspace.ils.ridge_rule import TrainedRule, TrainingRows, sample_rows
 from ilspace.ils.settings import ObjectiveSettings
 from ilspace.optimizers import STOCHASTIC_SOLVERS, Iterate, Status
 from ilspace.rules.self_training import empties_a_class, surest
-from ilspace.storage.schema import SHARE, Choice, Record, Value
 
 N_ROUNDS = 2
 """Default number of rounds."""
@@ -49,19 +48,6 @@ class Round(NamedTuple):
     n_iter: int
     status: Status
     kept: bool
-
-
-ROUND = Record(
-    Round,
-    {
-        "n_selected": Value(int),
-        "changed": Value(float, check=SHARE),
-        "n_iter": Value(int),
-        "status": Choice(Status),
-        "kept": Value(bool),
-    },
-)
-"""What a file holds of a round."""
 
 
 class SelfTrained(NamedTuple):

@@ -73,8 +73,8 @@ def class_folder(name: str) -> str | None:
     return parts[0] if len(parts) > 1 else None
 
 
-def sha256_of_pictures(folder: Path, names: Iterable[str]) -> str:
-    """Digest of pictures and their names, to recognise them by.
+def sha256_of_files(folder: Path, names: Iterable[str]) -> str:
+    """Digest of files and their names, to recognise them by.
 
     Parameters
     ----------

@@ -7,8 +7,9 @@ import os
 import signal
 import threading
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any, Protocol
 
 from ilspace.labelling.job import LabellingJob
@@ -84,7 +85,8 @@ class LearnsAtOnce:
         bool
             Always true.
         """
-        self.on_done(_learned(self.learner, task))
+        for each in _learned(self.learner, task):
+            self.on_done(each)
         return True
 
     def close(self) -> None:
@@ -106,6 +108,9 @@ class LearnsInBackground:
 
     def __init__(self, job: LabellingJob, strategy: str = "auto") -> None:
         context = multiprocessing.get_context("spawn")
+        # what describes pictures stays here, as it may be a network
+        read, answer = replace(job.read, pictures=None), job.answer
+        job = replace(job, read=read, answer=answer and replace(answer, pictures=None))
         self._here, there = context.Pipe()
         self._process = context.Process(
             target=_work, args=(there, job, strategy), name="ilspace-learner", daemon=True
@@ -177,15 +182,15 @@ def _work(there: Any, job: LabellingJob, strategy: str) -> None:
             task = there.recv()
         except EOFError:
             return
-        found = _learned(learner, task)
         try:
-            there.send(found)
+            for each in _learned(learner, task):
+                there.send(each)
         except OSError:
             return
 
 
-def _learned(learner: Learner, task: Task) -> Snapshot | str:
+def _learned(learner: Learner, task: Task) -> Iterator[Snapshot | str]:
     try:
-        return learner.learn(task)
+        yield from learner.learn(task)
     except (ValueError, TypeError, RuntimeError, MemoryError) as error:
-        return f"The model cannot be fitted yet: {' '.join(str(error).split())}"
+        yield f"The model cannot be fitted yet: {' '.join(str(error).split())}"

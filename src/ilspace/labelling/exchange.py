@@ -10,11 +10,9 @@ import pandas as pd
 from ilspace.labelling.answers import Event, Kind, new_id, now
 from ilspace.labelling.job import LabellingJob
 from ilspace.labelling.learner import Learner, Task
-from ilspace.labelling.rows import identifiers_of
-from ilspace.tables import TableError, read_table
-from ilspace.tables.binary_files import write_out
-from ilspace.tables.errors import as_table_errors
 from ilspace.tables.labels import missing_labels
+from ilspace.tables.reading import read_table
+from ilspace.tables.values import TableError, write_out
 
 OTHER = "(not one of these)"
 """Says in a file of labels that a row is of none of the classes."""
@@ -42,12 +40,11 @@ def choose_batch(job: LabellingJob, n: int, *, strategy: str = "auto") -> pd.Dat
     """
     learner = Learner(job, strategy)
     try:
-        with as_table_errors():
-            found = learner.learn(Task.of(job.open_labels().answers), n_ahead=n)
+        found = next(learner.learn(Task.of(job.open_labels().answers), n_ahead=n))
     except TypeError as error:  # a strategy that this model cannot serve
         raise TableError(f"{error}") from None
     rows = found.queue[:n]
-    table = job.tables.target.iloc[rows].reset_index(drop=True)
+    table = job.target.iloc[rows].reset_index(drop=True)
     front = pd.DataFrame(
         {
             _free_name(_ROW, job): rows + 1,
@@ -56,8 +53,7 @@ def choose_batch(job: LabellingJob, n: int, *, strategy: str = "auto") -> pd.Dat
             _free_name(_PROBABILITY, job): found.probability[rows].astype(float).round(4),
         }
     )
-    strings = [each for each in job.options.get("ids", ()) if each in table.columns]
-    return pd.concat([front, write_out(table, strings)], axis=1)
+    return pd.concat([front, write_out(table, job.ids)], axis=1)
 
 
 def take_labels(job: LabellingJob, path: Path) -> dict[str, int]:
@@ -78,8 +74,7 @@ def take_labels(job: LabellingJob, path: Path) -> dict[str, int]:
         (``changed``), and how many rows were left ``blank``.
     """
     key = _free_name(_ROW, job)
-    ids = identifiers_of(job.tables.source, job.tables.target, job.options)
-    table = read_table(path, string_columns=(key, *ids), label=job.label)
+    table = read_table(path, string_columns=(key, *job.ids), label=job.label)
     for name in (key, job.label):
         if name not in table.columns:
             raise TableError(
@@ -87,7 +82,7 @@ def take_labels(job: LabellingJob, path: Path) -> dict[str, int]:
                 f"has {', '.join(map(str, table.columns[:10]))}: keep that column."
             )
     rows = _row_numbers(job, table[key], path)
-    _check_identifiers(job, table, rows, ids, path)
+    _check_identifiers(job, table, rows, path)
     file = job.open_labels()
     missing = missing_labels(np.array(job.classes))
     whole = {f"{each}.0": each for each in job.classes if f"{each}.0" not in job.classes}
@@ -133,13 +128,12 @@ def labelled_table(job: LabellingJob) -> pd.DataFrame:
     """
     labels = job.given | job.open_labels().answers.labels
     column = [labels.get(row, "") for row in range(1, job.n_rows + 1)]
-    strings = [each for each in job.options.get("ids", ()) if each in job.tables.target.columns]
-    return write_out(job.tables.target, strings).assign(**{job.label: column})
+    return write_out(job.target, job.ids).assign(**{job.label: column})
 
 
 def _free_name(name: str, job: LabellingJob) -> str:
     """A name that no column of the target has."""
-    taken = {*map(str, job.tables.target.columns), job.label}
+    taken = {*map(str, job.target.columns), job.label}
     return name if name not in taken else _free_name(f"{name} (ilspace)", job)
 
 
@@ -158,15 +152,13 @@ def _row_numbers(job: LabellingJob, column: pd.Series, path: Path) -> list[int]:
     return rows
 
 
-def _check_identifiers(
-    job: LabellingJob, table: pd.DataFrame, rows: list[int], ids: tuple[str, ...], path: Path
-) -> None:
+def _check_identifiers(job: LabellingJob, table: pd.DataFrame, rows: list[int], path: Path) -> None:
     """Refuse a file whose rows are not those of the target."""
     places = np.array(rows, dtype=np.intp) - 1
-    for name in ids:
+    for name in job.ids:
         if name not in table.columns:
             continue
-        wanted = write_out(job.tables.target.iloc[places][[name]], [name])[name].astype(str)
+        wanted = write_out(job.target.iloc[places][[name]], [name])[name].astype(str)
         for row, met, own in zip(rows, table[name].astype(str), wanted, strict=True):
             if met.strip().removesuffix(".0") != own.strip().removesuffix(".0"):
                 raise TableError(

@@ -1,23 +1,29 @@
-"""What is to be labelled: the tables, how they are read, and where labels go."""
+"""What is to be labelled: the tables, the model of them, and where labels go."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ilspace.labelling.label_file import LabelFile
-from ilspace.tables import TableClassifier, TableError
-from ilspace.tables.inputs import read_inputs
-from ilspace.tables.labels import LabelledTables
-from ilspace.tables.pictures import PictureOptions, are_pictures
-from ilspace.tables.prediction import LABELS
+from ilspace.estimators.saving import load
+from ilspace.labelling.label_file import LabelFile, recorded_again
+from ilspace.tables.answer import LABELS, MODEL, SUMMARY, Answer
+from ilspace.tables.classifier import TableClassifier
+from ilspace.tables.columns import plan_columns
+from ilspace.tables.encoding import Encoded
+from ilspace.tables.estimates import Estimate, compare_columns
+from ilspace.tables.inputs import Inputs, read_inputs
+from ilspace.tables.pair import Pair
+from ilspace.tables.pictures import are_pictures
 from ilspace.tables.reading import STANDARD_INPUT
-from ilspace.tables.results import found_again, inputs_of, pictures_of
-from ilspace.tables.sentences import TFIDF
+from ilspace.tables.results import found_again, inputs_of, read_again, with_recorded
+from ilspace.tables.values import TableError
 
 _DIGITS = "1234567890"
 """Keys of classes, as they lie on a keyboard."""
@@ -29,36 +35,44 @@ class LabellingJob:
 
     Attributes
     ----------
-    tables : LabelledTables
+    read : Inputs
         The tables and the labels that they came with.
-    classes : tuple of str
-        The classes, in the order of their keys.
-    label : str
-        Name of the column of labels.
     paths : tuple of Path
         Files of the source, or of each of several, and last that of the target.
     labels_path : Path
         Where labels go.
-    options : dict
-        How the committee is made: parameters of
-        :class:`~ilspace.tables.TableClassifier`.
-    sha256 : str or None
-        Digest of the target.
-    pictures : Path or None
-        Folder that paths of pictures start from, where they are the rows; else it is unknown.
-    source_names : tuple of str
-        Names of several sources.
+    model : TableClassifier
+        What learns; fitted in results.
+    inputs : dict
+        What the results were asked for; empty without results.
+    folder : Path or None
+        Where the results are.
+    answer : Answer or None
+        The results; None where there are none, or nobody knows any more which labels they are from.
     """
 
-    tables: LabelledTables
-    classes: tuple[str, ...]
-    label: str
+    read: Inputs
     paths: tuple[Path, ...]
     labels_path: Path
-    options: dict[str, Any] = field(default_factory=dict)
-    sha256: str | None = None
-    pictures: Path | None = None
-    source_names: tuple[str, ...] = ()
+    model: TableClassifier
+    inputs: dict[str, Any] = field(default_factory=dict)
+    folder: Path | None = None
+    answer: Answer | None = None
+
+    @property
+    def pair(self) -> Pair:
+        """The tables and the labels that they came with."""
+        return self.read.pair
+
+    @cached_property
+    def classes(self) -> tuple[str, ...]:
+        """The classes, in the order of their keys."""
+        return tuple(map(str, self.pair.classes))
+
+    @property
+    def label(self) -> str:
+        """Name of the column of labels."""
+        return str(self.pair.label)
 
     @property
     def target_path(self) -> Path:
@@ -66,17 +80,34 @@ class LabellingJob:
         return self.paths[-1]
 
     @property
-    def n_rows(self) -> int:
-        """Rows of the target."""
-        return len(self.tables.target)
+    def target(self) -> Any:
+        """Rows of the target, as they were read."""
+        return self.pair.target
 
     @property
+    def n_rows(self) -> int:
+        """Rows of the target."""
+        return len(self.pair.known)
+
+    @cached_property
+    def ids(self) -> tuple[str, ...]:
+        """Columns of the target that identify rows."""
+        if self.answer is not None:
+            return self.answer.model.plan_.ids
+        named = ("ids", "ignored", "keep", "text", "matching")
+        options = {name: getattr(self.model, name) for name in named}
+        return plan_columns(self.pair.source, self.target, **options).ids
+
+    @property
+    def pictures(self) -> Path | None:
+        """Folder that paths of pictures start from, where they are the rows; else it is unknown."""
+        return self.read.pictures and self.read.pictures.target.folder
+
+    @cached_property
     def given(self) -> dict[int, str]:
         """Labels that the target came with, by number of the row, from 1."""
-        yt = self.tables.yt
-        if yt is None:
-            return {}
-        return {row: str(each) for row, each in enumerate(yt, start=1) if each is not None}
+        known = self.pair.known
+        return {row + 1: self.classes[known[row]] for row in np.flatnonzero(known >= 0).tolist()}
 
     @property
     def keys(self) -> tuple[str, ...]:
@@ -86,28 +117,10 @@ class LabellingJob:
             each if len(each) == 1 and each in _DIGITS else next(free, "") for each in self.classes
         )
 
-    def sources(self) -> dict[str, Any]:
-        """Source rows and their labels, as a fit takes them.
-
-        Returns
-        -------
-        dict
-            ``Xs`` and ``ys``; of several sources lists, and ``source_names``.
-        """
-        X, y, numbers = self.tables.source, self.tables.y, self.tables.sample_domain
-        if numbers is None:
-            return {"Xs": X, "ys": y}
-        own = [np.flatnonzero(numbers == number) for number in np.unique(numbers)]
-        rows, labels = [X.iloc[each] for each in own], [y[each] for each in own]
-        return {"Xs": rows, "ys": labels, "source_names": self.source_names}
-
-    def estimator(self) -> TableClassifier:
-        """Make what learns, not yet fitted."""
-        return TableClassifier(**self.options)
-
     def open_labels(self) -> LabelFile:
         """Open the file of labels, or get ready to make it."""
-        about = {"column": self.label, "rows": self.n_rows, "sha256": self.sha256}
+        sha256 = self.read.files["target"]["sha256"]
+        about = {"column": self.label, "rows": self.n_rows, "sha256": sha256}
         found = LabelFile(self.labels_path, about)
         for row, label in found.answers.labels.items():
             if label not in self.classes or not 0 < row <= self.n_rows:
@@ -159,60 +172,64 @@ def open_job(
         raise TableError("Tables to label from must be files, but one is the standard input.")
     if label is None and not (are_pictures(source, None) and are_pictures(target, None)):
         raise TableError("With two files --label must name the column of labels: add it.")
-    beside = target.parent / f"{target.name}.{LABELS}"
-    return _read_job([source], target, label, beside, dict(options or {}))
-
-
-def _job_of_results(folder: Path) -> LabellingJob:
-    """Find the tables that results came from."""
-    inputs = inputs_of(folder)
-    remedy = f"name two files, ilspace label SOURCE TARGET --label {inputs['label']}"
-    found = found_again(folder, inputs, remedy=remedy)
-    prior = inputs["class_frequencies"]
-    options = {
-        "method": inputs["method"],
-        "scaling": inputs["scaling"],
-        "matching": inputs["columns"],
-        "class_prior": prior,
-        "ids": tuple(inputs["id"]),
-        "ignored": tuple(inputs["ignore"]),
-        "text": tuple(inputs["text"]),
-        "text_features": inputs.get("text_features", TFIDF),
-        "random_state": inputs["seed"],
-    }
-    known = pictures_of(folder)
-    pictures = PictureOptions(known["column"], known["backbone"]) if known else None
-    return _read_job(
-        found.sources, found.target, inputs["label"], folder / LABELS, options, pictures
-    )
-
-
-def _read_job(
-    sources: Sequence[Path],
-    target: Path,
-    label: str | None,
-    labels_path: Path,
-    options: dict[str, Any],
-    pictures: PictureOptions | None = None,
-) -> LabellingJob:
-    ids = tuple(options.get("ids", ()))
-    for names, option in ((ids, "--id"), (options.get("ignored", ()), "--ignore")):
-        if label in names:
+    settings: dict[str, Any] = dict(options or {})
+    for name, option in (("ids", "--id"), ("ignored", "--ignore")):
+        if label in settings.get(name, ()):
             raise TableError(
                 f"The column of labels must not be left out, but {label!r} is given to {option} "
                 "too: name it once."
             )
-    read = read_inputs(sources, target, label=label, ids=ids, pictures=pictures)
-    if read.pictures is not None and "scaling" not in options:
-        options = options | {"scaling": read.pictures.embedder.backbone.scaling}
-    return LabellingJob(
-        read.tables,
-        tuple(str(each) for each in np.unique(read.tables.y)),
-        read.label,
-        (*sources, target),
-        labels_path,
-        options | {"ids": read.ids},
-        read.files["target"]["sha256"],
-        None if read.pictures is None else read.pictures.target.folder,
-        tuple(read.sources),
+    read = read_inputs(source, target, label=label, ids=settings.pop("ids", ()))
+    if read.pictures is not None:
+        settings["scaling"] = read.pictures.embedder.backbone.scaling
+    model = TableClassifier(ids=read.pair.ids, **settings)
+    labels_path = target.parent / f"{target.name}.{LABELS}"
+    return LabellingJob(read, (source, target), labels_path, model)
+
+
+def _job_of_results(folder: Path) -> LabellingJob:
+    """Find the tables that results came from, and their model."""
+    inputs = inputs_of(folder)
+    remedy = f"name two files, ilspace label SOURCE TARGET --label {inputs['label']}"
+    paths = found_again(folder, inputs, remedy=remedy)
+    read = read_again(folder, inputs, paths)
+    model: Any = load(folder / MODEL)
+    answer = _answer_of_results(folder, inputs, read, model)
+    places = (*paths.sources, paths.target)
+    return LabellingJob(read, places, folder / LABELS, model, inputs, folder, answer)
+
+
+def _answer_of_results(
+    folder: Path, inputs: dict[str, Any], read: Inputs, model: TableClassifier
+) -> Answer | None:
+    """What a job found, from its files; None if it is lost which target labels it knew."""
+    notes: list[str] = []
+    if "labels" in inputs:
+        try:
+            read, notes = with_recorded(read, recorded_again(folder, inputs["labels"]))
+        except TableError:
+            return None
+    pair = read.pair
+    encoded = Encoded(model.encode(pair.source, "source"), model.encode(pair.target))
+    said = json.loads((folder / SUMMARY).read_text(encoding="utf-8"))
+    interval = said["expected_accuracy_interval"]
+    estimate = Estimate(
+        said["held_out_source_accuracy"],
+        said["expected_accuracy"],
+        interval and tuple(interval),
+        said["n_target_labels"],
+        said["tables_told_apart"],
+        compare_columns(model.plan_, pair),
+    )
+    return Answer(
+        model,
+        pair,
+        encoded,
+        model.rule_.votes(encoded.target),
+        estimate,
+        inputs,
+        tuple(each for each in said["notes"] if each not in notes),
+        said["seconds"],
+        said["changed_by_own_scaling"],
+        pictures=read.pictures,
     )

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import Any
 
 from ilspace.labelling.answers import Answers, Event, Kind
-from ilspace.tables import TableError
-from ilspace.tables.prediction import LABELS
-from ilspace.tables.recorded import RecordedLabels
+from ilspace.tables.answer import LABELS
+from ilspace.tables.results import RecordedLabels
+from ilspace.tables.values import TableError
 
 try:
     import fcntl

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 from sklearn.decomposition import PCA
 
-from ilspace.active import NONE_OF_THESE, Prediction, QuerySelector
+from ilspace.active import NONE_OF_THESE, STRATEGIES, Pool
+from ilspace.active.pool import sample_pool
+from ilspace.backend import threads_for_rows
 from ilspace.labelling.answers import Answers, Kind
 from ilspace.labelling.job import LabellingJob
+from ilspace.labelling.label_file import read_recorded
+from ilspace.tables.answer import Answer
+from ilspace.tables.classifier import TableClassifier
+from ilspace.tables.encoding import Encoded
+from ilspace.tables.job import answer_of, fitted_again
+from ilspace.tables.outputs import write_outputs
+from ilspace.tables.pair import Pair
+from ilspace.tables.results import with_recorded
+from ilspace.tables.values import as_table_errors
 
 QUEUE = 60
 """Rows that are chosen ahead, so that nobody waits for the next fit."""
-
-GAIN = 10
-"""Labels whose expected gain is told."""
-
-_BATCH = 20_000
-"""Rows that are looked at at once."""
 
 _TARGET_POINTS, _SOURCE_POINTS = 700, 300
 """Rows of each table on the map; labelled ones and those to ask about come on top."""
@@ -37,18 +42,15 @@ class Task:
         Labels of target rows, from 0; also ``NONE_OF_THESE``.
     skipped : tuple of int
         Rows that nobody could label.
-    predicted : dict of int to Prediction
-        What was said of labelled rows when they were shown.
     """
 
     labels: dict[int, str]
     skipped: tuple[int, ...] = ()
-    predicted: dict[int, Prediction] = field(default_factory=dict, compare=False)
 
     @property
-    def n_labels(self) -> int:
-        """Labels that are classes."""
-        return sum(each != NONE_OF_THESE for each in self.labels.values())
+    def classes(self) -> dict[int, str]:
+        """Those of the labels that are classes."""
+        return {row: each for row, each in self.labels.items() if each != NONE_OF_THESE}
 
     @classmethod
     def of(cls, answers: Answers) -> Task:
@@ -66,8 +68,7 @@ class Task:
         """
         labels = {row - 1: label for row, label in answers.labels.items()}
         labels |= {row - 1: NONE_OF_THESE for row in answers.rows(Kind.OTHER)}
-        predicted = {row - 1: each for row, each in answers.predictions().items()}
-        return cls(labels, tuple(row - 1 for row in answers.rows(Kind.SKIP)), predicted)
+        return cls(labels, tuple(row - 1 for row in answers.rows(Kind.SKIP)))
 
 
 @dataclass(frozen=True)
@@ -106,11 +107,6 @@ class Snapshot:
         Rows to ask about, from 0, best first.
     queue_probabilities : ndarray of shape (n, n_classes)
         What is said of them.
-    accuracy : dict or None
-        ``value``, ``low``, ``high`` and ``level`` of the estimated accuracy on rows without a
-        label; None if none is left.
-    gain : float or None
-        Accuracy that ten more labels are expected to add.
     map : LatentMap
         Where rows lie.
     seconds : float
@@ -119,6 +115,11 @@ class Snapshot:
         Target labels that it learned from, with those that the table came with.
     is_random : bool
         Whether the rows to ask about were drawn at random.
+    rely : list of dict or None
+        What can be relied on, as :attr:`~ilspace.tables.answer.Answer.rely` says it; None while it
+        is being estimated.
+    accuracy : dict or None
+        ``value``, ``low`` and ``high`` of the expected accuracy; None where there is none.
     """
 
     task: Task
@@ -126,12 +127,21 @@ class Snapshot:
     probability: np.ndarray
     queue: np.ndarray
     queue_probabilities: np.ndarray
-    accuracy: dict[str, float] | None
-    gain: float | None
     map: LatentMap
     seconds: float
     n_learned: int = 0
     is_random: bool = False
+    rely: list[dict[str, Any]] | None = None
+    accuracy: dict[str, float] | None = None
+
+
+class _Fit(NamedTuple):
+    """A fitted model, what it was fitted to, and what it says of the target rows."""
+
+    model: TableClassifier
+    pair: Pair
+    encoded: Encoded
+    votes: np.ndarray
 
 
 class Learner:
@@ -142,29 +152,26 @@ class Learner:
     job : LabellingJob
         The tables.
     strategy : str, default="auto"
-        As for :class:`~ilspace.active.QuerySelector`.
-    make : callable, optional
-        Makes the selector of an estimator, a strategy and a seed.
+        One of :data:`~ilspace.active.STRATEGIES`, or ``"auto"``: facility-location.
+
+    Attributes
+    ----------
+    answer : Answer or None
+        Labels by the last model, and what is known of them.
     """
 
-    def __init__(
-        self,
-        job: LabellingJob,
-        strategy: str = "auto",
-        make: Callable[..., Any] = QuerySelector,
-    ) -> None:
+    def __init__(self, job: LabellingJob, strategy: str = "auto") -> None:
         self.job = job
-        self.codes = {name: code for code, name in enumerate(job.classes)}
-        seed = job.options.get("random_state", 0)
-        self.selector = make(job.estimator(), strategy, seed)
-        self._last: Task | None = None
+        self.answer = job.answer
+        self.strategy = "facility-location" if strategy == "auto" else strategy
+        self._seed = job.model.random_state
         self._last_places: tuple[np.ndarray, np.ndarray] | None = None
-        rng = np.random.default_rng(seed)
-        n_source, n_target = len(job.tables.source), job.n_rows
+        rng = np.random.default_rng(self._seed)
+        n_source = len(job.pair.codes)
         self._source_points = np.sort(rng.permutation(n_source)[:_SOURCE_POINTS])
-        self._target_points = np.sort(rng.permutation(n_target)[:_TARGET_POINTS])
+        self._target_points = np.sort(rng.permutation(job.n_rows)[:_TARGET_POINTS])
 
-    def learn(self, task: Task, *, n_ahead: int = QUEUE) -> Snapshot:
+    def learn(self, task: Task, *, n_ahead: int = QUEUE) -> Iterator[Snapshot]:
         """Fit with all answers, and say what is known then.
 
         Parameters
@@ -174,91 +181,86 @@ class Learner:
         n_ahead : int
             Rows to choose ahead.
 
-        Returns
-        -------
+        Yields
+        ------
         Snapshot
-            What the model says.
+            What the model says; a second time once it is known what can be relied on.
         """
         start = time.perf_counter()
-        self._teach(task)
-        model, n_rows = self.selector.estimator_, self.job.n_rows
-        codes, sure = np.empty(n_rows, dtype=np.int32), np.empty(n_rows, dtype=np.float32)
-        order = np.array([self.codes[str(each)] for each in model.classes_])
-        for top in range(0, n_rows, _BATCH):
-            said = model.predict_proba(self.job.tables.target.iloc[top : top + _BATCH])
-            codes[top : top + _BATCH] = order[said.argmax(axis=1)]
-            sure[top : top + _BATCH] = said.max(axis=1)
-        queue = self.selector.query(n_ahead)
-        ahead = np.zeros((len(queue), len(self.job.classes)), dtype=np.float32)
-        if len(queue):
-            ahead[:, order] = model.predict_proba(self.job.tables.target.iloc[queue])
-        accuracy = gain = None
-        free = self.selector.labels_ == np.array(None)
-        if free.any():
-            found = self.selector.estimate_accuracy()
-            accuracy = {
-                name: float(getattr(found, name)) for name in ("value", "low", "high", "level")
-            }
-        if len(queue):
-            gain = float(self.selector.expected_gain(min(GAIN, len(queue))))
-        places = self._map(model, task, queue)
-        known, is_random = self._known(task), self.selector.strategy == "random"
-        n_learned = 0 if known is None else int(np.sum(known != np.array(None)))
-        seconds = time.perf_counter() - start
-        said = (codes, sure, queue, ahead, accuracy, gain, places, seconds)
-        return Snapshot(task, *said, n_learned, is_random)
+        rows = [*task.classes]
+        pair = self.job.pair.with_labels(
+            rows, [*map(self.job.classes.index, task.classes.values())]
+        )
+        with threads_for_rows(len(pair.codes) + len(pair.known)), as_table_errors():
+            answer, fit, found = self.answer, None, None
+            if answer is None or not np.array_equal(answer.pair.known, pair.known):
+                fit = self._fit(pair)
+                found = self._look(fit, task, n_ahead, start)
+                yield found
+                answer = self.answer = answer_of(*fit)
+            if found is None:
+                fit = _Fit(answer.model, answer.pair, answer.encoded, answer.votes)
+                found = self._look(fit, task, n_ahead, start)
+        said = answer.estimate
+        accuracy = None
+        if said.expected is not None and said.interval is not None:
+            accuracy = dict(
+                zip(("value", "low", "high"), (said.expected, *said.interval), strict=True)
+            )
+        yield replace(found, rely=answer.rely, accuracy=accuracy)
 
-    def _teach(self, task: Task) -> None:
-        """Bring the selector to where all answers are known."""
-        tables, sources, before = self.job.tables, self.job.sources(), self._last
-        self._last = None  # should this fail, the next one begins anew
-        if before is None:
-            # without columns in common nothing can be fitted before there are labels
-            try:
-                self.selector.fit(**sources, Xt=tables.target, yt=tables.yt)
-            except ValueError:
-                known = self._known(task)
-                if known is None:
-                    raise
-                self.selector.fit(**sources, Xt=tables.target, yt=known)
-            before = Task({})
-        changed = {r for r, label in before.labels.items() if task.labels.get(r, label) != label}
-        gone = (before.labels.keys() - task.labels.keys()) | changed
-        gone |= set(before.skipped) - set(task.skipped)
-        new = {r: each for r, each in task.labels.items() if r in gone or r not in before.labels}
-        if gone:
-            self.selector.forget(sorted(gone))
-        if task.skipped:
-            self.selector.skip(list(task.skipped))
-        if new:
-            labels = np.array([*new.values(), None], dtype=object)[:-1]
-            self.selector.teach(list(new), labels, predicted=task.predicted)
-        self._last = task
-
-    def _known(self, task: Task) -> np.ndarray | None:
-        """Labels of all target rows, if there are any."""
-        yt = np.full(self.job.n_rows, None, dtype=object)
-        if self.job.tables.yt is not None:
-            yt[:] = self.job.tables.yt
-        for row, label in task.labels.items():
-            if label != NONE_OF_THESE:
-                yt[row] = label
-        return yt if (yt != np.array(None)).any() else None
-
-    def _map(self, model: Any, task: Task, queue: np.ndarray) -> LatentMap:
-        """Draw the plane, turned so that rows move as little as possible since the last one."""
-        tables = self.job.tables
-        listed = np.array([*task.labels, *queue.tolist()], dtype=np.intp)
-        rows = np.union1d(self._target_points, listed)
-        some, numbers = tables.source.iloc[self._source_points], tables.sample_domain
-        if model.ils_ is None:
-            parts = model.encode(tables.target.iloc[rows]), model.encode(some, "source")
+    def _fit(self, pair: Pair) -> _Fit:
+        """Fit the model to other labels; its tables are encoded once."""
+        last, model = self.answer, self.job.model
+        if last is None:
+            encoded = model.fit_pair(pair)
         else:
-            own = None if numbers is None else numbers[self._source_points]
-            place = model.transform
-            parts = place(tables.target.iloc[rows]), place(some, "source", sample_domain=own)
-        width = min(each.shape[1] for each in parts)
-        both = np.concatenate([each[:, :width] for each in parts])
+            encoded, asked = last.encoded, bool(self.job.inputs.get("own_scaling"))
+            model = fitted_again(last.model, pair, encoded, own_scaling=asked)
+        return _Fit(model, pair, encoded, model.rule_.votes(encoded.target))
+
+    def _look(self, fit: _Fit, task: Task, n_ahead: int, start: float) -> Snapshot:
+        """Ask a model for all that is shown."""
+        said = fit.votes.mean(axis=0)
+        latent = fit.model.rule_.latent(fit.encoded.target)
+        queue = self._queue(fit, latent, task, n_ahead)
+        return Snapshot(
+            task,
+            said.argmax(axis=1),
+            said.max(axis=1),
+            queue,
+            said[queue],
+            self._map(fit, latent, np.union1d([*task.labels], queue).astype(np.intp)),
+            time.perf_counter() - start,
+            int(fit.pair.has_labels.sum()),
+            self.strategy == "random",
+        )
+
+    def _queue(self, fit: _Fit, latent: np.ndarray, task: Task, n: int) -> np.ndarray:
+        """Rows to ask about, best first: those without an answer."""
+        has_label = fit.pair.has_labels
+        has_label[[*task.labels]] = True
+        askable = ~has_label
+        askable[[*task.skipped]] = False
+        rng = np.random.default_rng([self._seed, int(np.sum(~askable))])
+        rows = sample_pool(askable, has_label, n, rng)
+        votes = fit.votes[:, rows]
+        pool = Pool(
+            latent[rows],
+            votes.mean(axis=0),
+            np.flatnonzero(askable[rows]),
+            np.flatnonzero(has_label[rows]),
+            votes if len(votes) > 1 else None,
+        )
+        return rows[STRATEGIES[self.strategy](pool, n, random_state=rng)]
+
+    def _map(self, fit: _Fit, latent: np.ndarray, rows: np.ndarray) -> LatentMap:
+        """Draw the plane, turned so that rows move as little as possible since the last one."""
+        rows, some, pair = np.union1d(self._target_points, rows), self._source_points, fit.pair
+        numbers = None if pair.owners is None else pair.owners[some] + 1
+        source = fit.model.rule_.latent(fit.encoded.source[some], "source", sample_domain=numbers)
+        width = min(latent.shape[1], source.shape[1])
+        both = np.concatenate([latent[rows, :width], source[:, :width]])
         found = PCA(min(2, *both.shape)).fit_transform(both)
         plane = np.zeros((len(both), 2))
         plane[:, : found.shape[1]] = found
@@ -266,8 +268,7 @@ class Learner:
         self._last_places = rows, plane
         largest = float(np.quantile(np.abs(plane), 0.995)) or 1.0
         plane = np.clip(plane / largest, -1.05, 1.05)
-        source = np.array([self.codes[str(each)] for each in tables.y[self._source_points]])
-        return LatentMap(rows, plane[: len(rows)], plane[len(rows) :], source)
+        return LatentMap(rows, plane[: len(rows)], plane[len(rows) :], pair.codes[some])
 
     def _turned(self, rows: np.ndarray, plane: np.ndarray) -> np.ndarray:
         """Rotate or reflect new places toward the last ones (orthogonal Procrustes)."""
@@ -280,3 +281,41 @@ class Learner:
         is_now = np.concatenate([plane[new], plane[len(plane) - n_source :]])
         left, _, right = np.linalg.svd(is_now.T @ was)
         return plane @ left @ right
+
+
+def write_results(job: LabellingJob) -> Answer | None:
+    """Learn from all labels so far, and write the results anew.
+
+    Parameters
+    ----------
+    job : LabellingJob
+        Of a folder of results.
+
+    Returns
+    -------
+    Answer or None
+        What was written; None where the results know all labels already, or there is no folder.
+    """
+    if job.folder is None or not job.labels_path.exists():
+        return None
+    start = time.perf_counter()
+    recorded = read_recorded(job.labels_path)
+    if job.inputs.get("labels") == recorded.about_file():
+        return None
+    read, notes = with_recorded(job.read, recorded)
+    learner = Learner(job)
+    *_, _ = learner.learn(Task(dict(recorded.labels)))
+    answer = learner.answer
+    assert answer is not None
+    notes = [*read.pair.notes, *answer.model.plan_.notes, *notes, *answer.notes]
+    answer = replace(
+        answer,
+        inputs=job.inputs | {"labels": recorded.about_file()},
+        notes=tuple(dict.fromkeys(notes)),
+        seconds=time.perf_counter() - start,
+        pictures=read.pictures,
+    )
+    written = {"as_parquet": job.inputs.get("format") == "parquet"}
+    written["spreadsheet"] = job.inputs.get("spreadsheet") is True
+    write_outputs(answer, job.folder, force=True, **written)
+    return answer

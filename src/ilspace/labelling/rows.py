@@ -12,7 +12,6 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from ilspace.tables.columns import plan_columns
 from ilspace.tables.values import is_text
 
 _PICTURE = re.compile(r"[^\0]+\.(png|jpe?g|gif|webp|bmp|avif)", re.IGNORECASE)
@@ -88,26 +87,6 @@ def find_layout(table: pd.DataFrame, *, ids: Sequence[str], text: Sequence[str])
     found = [each for each in ids if each in names and each not in shown]
     others = [each for each in names if each not in {*shown, *found}]
     return Layout(tuple(found), tuple(pictures), tuple(texts), tuple(others))
-
-
-def identifiers_of(source: pd.DataFrame, target: pd.DataFrame, options: dict[str, Any]) -> tuple:
-    """Columns that name the rows.
-
-    Parameters
-    ----------
-    source, target : DataFrame
-        The tables.
-    options : dict
-        Parameters of the table classifier.
-
-    Returns
-    -------
-    tuple of str
-        Those that were named or found, if the target has them.
-    """
-    named = {name: options.get(name, ()) for name in ("ids", "ignored", "text")}
-    plan = plan_columns(source, target, **named, matching=options.get("matching", "auto"))
-    return tuple(each for each in plan.ids if each in target.columns)
 
 
 def shown_row(table: pd.DataFrame, index: int, layout: Layout) -> dict[str, Any]:

@@ -20,7 +20,7 @@ from ilspace.labelling.answers import Kind
 from ilspace.labelling.guard import Guard, parameters
 from ilspace.labelling.label_file import LabelWriteError
 from ilspace.labelling.session import AnsweredElsewhereError, AnswerError, Session
-from ilspace.tables import TableError
+from ilspace.tables.values import TableError
 
 ADDRESS = "127.0.0.1"
 """The only address that is listened to."""

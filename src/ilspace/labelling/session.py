@@ -14,8 +14,8 @@ import numpy as np
 from ilspace.labelling.answers import Answers, Event, Kind, now
 from ilspace.labelling.background import Teachable
 from ilspace.labelling.job import LabellingJob
-from ilspace.labelling.learner import GAIN, Snapshot, Task
-from ilspace.labelling.rows import find_layout, identifiers_of, picture_of, shown_row
+from ilspace.labelling.learner import Snapshot, Task
+from ilspace.labelling.rows import find_layout, picture_of, shown_row
 
 REFIT_AFTER = 10
 """Answers after which the model is fitted again."""
@@ -70,12 +70,10 @@ class Session:
         self.file = job.open_labels()
         self.refit_after = refit_after
         self.pictures = pictures or job.pictures or job.target_path.absolute().parent
-        ids = identifiers_of(job.tables.source, job.tables.target, job.options)
-        self.layout = find_layout(
-            job.tables.target, ids=ids, text=tuple(job.options.get("text", ()))
-        )
+        self.layout = find_layout(job.target, ids=job.ids, text=job.model.text)
         self.snapshot: Snapshot | None = None
         self.trouble = ""
+        self.rely: list[dict[str, Any]] = []
         self.history: list[dict[str, float]] = []
         self.version = 0
         self._changed = threading.Condition(threading.RLock())
@@ -123,7 +121,7 @@ class Session:
                 own.row, own.is_random = self._next()
             shown = None
             if own.row is not None:
-                shown = shown_row(self.job.tables.target, own.row, self.layout)
+                shown = shown_row(self.job.target, own.row, self.layout)
                 shown |= self._said(own.row)
             return {"row": shown, "progress": self._progress(window), "model": self._model()}
 
@@ -190,7 +188,7 @@ class Session:
         """
         if column not in self.layout.pictures or not 0 < row <= self.job.n_rows:
             return None
-        entry = self.job.tables.target[column].iloc[row - 1]
+        entry = self.job.target[column].iloc[row - 1]
         return picture_of(self.pictures, entry) if isinstance(entry, str) else None
 
     # -- answers ---------------------------------------------------------------------------------
@@ -329,21 +327,17 @@ class Session:
     def _take(self, found: Snapshot | str) -> None:
         """Take a new model over."""
         with self._changed:
-            self._is_learning = False
+            self._is_learning = not isinstance(found, str) and found.rely is None
             self.version += 1
             if isinstance(found, str):
                 self.trouble = found
             else:
                 self.snapshot, self.trouble, self._by_doubt = found, "", None
-                self._note()
+                self.rely = found.rely or self.rely
+                if found.accuracy is not None:
+                    self.history.append({"labels": len(found.task.classes)} | found.accuracy)
             self._learn_if_due()
             self._changed.notify_all()
-
-    def _note(self) -> None:
-        assert self.snapshot is not None
-        found, point = self.snapshot, {"labels": self.snapshot.task.n_labels}
-        if found.accuracy is not None:
-            self.history.append(point | found.accuracy)
 
     def wait(self, seconds: float = 600.0) -> None:
         """Wait until the model is not learning.
@@ -380,20 +374,18 @@ class Session:
             "seconds": round(time.monotonic() - self._since, 1) if self._is_learning else None,
             "trouble": self.trouble,
             "refit_after": self.refit_after,
-            "gain_after": GAIN,
+            "rely": self.rely,
             "history": self.history[-50:],
         }
         if found is not None:
             state |= {
-                "labels": found.task.n_labels,
-                "accuracy": found.accuracy,
-                "gain": found.gain,
+                "labels": len(found.task.classes),
                 "fit_seconds": round(found.seconds, 1),
             }
         return state
 
     def map(self) -> dict[str, Any] | None:
-        """The map of the latent space.
+        """The map of the rows.
 
         Returns
         -------

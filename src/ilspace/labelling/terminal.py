@@ -132,11 +132,10 @@ def _show(console: Console, session: Session, state: dict[str, Any]) -> None:
     console.print(options)
     console.print(Text(_help(session), style="dim"))
     known = f"{progress['labelled']} labelled, {progress['left']} left"
-    if model.get("accuracy"):
-        found = model["accuracy"]
-        known += (
-            f"; expected accuracy {found['value']:.0%} ({found['low']:.0%} to {found['high']:.0%})"
-        )
+    for each in model["rely"][:2]:  # what changed between the tables stays
+        low, high = each.get("range") or (None, None)
+        between = "" if low is None else f" ({low:.0%} to {high:.0%})"
+        known += f"; {each['title']}: {each['value']}{between}"
     known += "; learning …" if model["learning"] else ""
     console.print(Text(known + (f"; {model['trouble']}" if model["trouble"] else ""), style="dim"))
 

@@ -96,6 +96,15 @@ class Status(enum.Enum):
         """Whether a stopping criterion was met."""
         return self in (Status.CONVERGED, Status.SETTLED, Status.STOPPED)
 
+    @classmethod
+    def _missing_(cls, value: object) -> Status | None:
+        """Find a status by its name too, which files keep: sentences may change."""
+        return cls.__members__.get(str(value))
+
+    def __reduce__(self):
+        """Say how a file restores it."""
+        return Status, (self.name,)
+
 
 class Progress(NamedTuple):
     """One line of history: host scalars only, cheap to keep, plot and serialise.

@@ -15,8 +15,6 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.linear_model import LogisticRegression
 from sklearn.metrics.pairwise import rbf_kernel
 
-from ilspace.storage.schema import ArrayOf, Check, Record, Value
-
 LABEL_WEIGHT = 3.0
 """Weight of a labelled target row in a rule; a source row weighs 1."""
 
@@ -79,21 +77,6 @@ class ClassPriorEstimate(NamedTuple):
     high: np.ndarray
     overlap: float
     counted: bool
-
-
-_SHARES = Check("lie between 0 and 1", lambda shares: np.all((shares >= 0) & (shares <= 1)))
-
-ESTIMATE = Record(
-    ClassPriorEstimate,
-    {
-        "shares": ArrayOf(("c",), check=_SHARES),
-        "low": ArrayOf(("c",), check=_SHARES),
-        "high": ArrayOf(("c",), check=_SHARES),
-        "overlap": Value(float, check=_SHARES),
-        "counted": Value(bool),
-    },
-)
-"""What a file holds of an estimate for `c` classes."""
 
 
 def counted_class_prior(

@@ -11,7 +11,6 @@ from sklearn.neighbors import kneighbors_graph
 
 from ilspace._typing import Array
 from ilspace.backend import array_namespace, cholesky_frame, identity, is_foreign, like, to_numpy
-from ilspace.storage.schema import ArrayOf, Check, Record, Value
 
 RIDGE = 0.1
 """Weight of the squared norm in the reproducing kernel Hilbert space."""
@@ -170,25 +169,6 @@ class KernelExpansion:
             for top in range(0, max(n, 1), height)
         ]
         return xp.concat(tiles, axis=0)
-
-
-_SOME_SMALL_ROWS = Check(
-    "be some rows, with entries of at most 2 in size",
-    lambda rows: len(rows) > 0 and np.abs(rows).max(initial=0) <= 2,
-)
-_BOUNDED = Check("be at most 1e30 in size", lambda array: np.abs(array).max(initial=0) <= 1e30)
-_WIDTH = Check("lie between 1e-30 and 1e30", lambda value: 1e-30 <= value <= 1e30)
-
-EXPANSION = Record(
-    KernelExpansion,
-    {
-        "landmarks": ArrayOf(("m", "q+p"), dtype="worked in", check=_SOME_SMALL_ROWS),
-        "coefficients": ArrayOf(("m", "possible"), dtype="worked in", check=_BOUNDED),
-        "bandwidth": Value(float, check=_WIDTH),
-    },
-)
-"""What a file holds of an expansion: over `m` landmarks, of rows of length 1, for the `possible`
-classes."""
 
 
 class LaplacianRidge(Protocol):

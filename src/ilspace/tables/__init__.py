@@ -1,32 +1,24 @@
-"""Tables of one's own: from two files to labels, a model and a report."""
+"""Tables of one's own: from two tables to labels, and what is known of them."""
 
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from ilspace.estimators import load  # here all kinds of models are known
-from ilspace.tables.classifier import TableClassifier
-from ilspace.tables.errors import TableError
-from ilspace.tables.reading import read_chunks, read_table
-
 if TYPE_CHECKING:
-    from ilspace.tables.job import Adaptation, adapt_files
-    from ilspace.tables.verdict import Verdict
+    from ilspace.tables.answer import Answer
+    from ilspace.tables.classifier import TableClassifier
+    from ilspace.tables.job import adapt
+    from ilspace.tables.reading import read_chunks, read_table
+    from ilspace.tables.values import TableError
 
-__all__ = [
-    "Adaptation",
-    "TableClassifier",
-    "TableError",
-    "Verdict",
-    "adapt_files",
-    "load",
-    "read_chunks",
-    "read_table",
-]
+__all__ = ["Answer", "TableClassifier", "TableError", "adapt", "read_chunks", "read_table"]
 
 _HOMES = {
-    "Adaptation": "ilspace.tables.job",
-    "Verdict": "ilspace.tables.verdict",
-    "adapt_files": "ilspace.tables.job",
+    "Answer": "answer",
+    "TableClassifier": "classifier",
+    "TableError": "values",
+    "adapt": "job",
+    "read_chunks": "reading",
+    "read_table": "reading",
 }
 
 
@@ -34,5 +26,5 @@ def __getattr__(name: str) -> object:
     """Import what needs pandas when it is first used."""
     if name not in _HOMES:
         raise AttributeError(f"module 'ilspace.tables' has no attribute {name!r}")
-    value = globals()[name] = getattr(import_module(_HOMES[name]), name)
+    value = globals()[name] = getattr(import_module(f"ilspace.tables.{_HOMES[name]}"), name)
     return value

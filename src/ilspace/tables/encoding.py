@@ -1,18 +1,20 @@
-"""From the columns of a table to the numbers that an estimator takes."""
+"""From the columns of two tables to numbers: skrub for mixed columns, scaling for adaptation."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.base import BaseEstimator, TransformerMixin
 
 from ilspace.datasets.preprocessing import STEPS
-from ilspace.storage.schema import POSITIVE, ArrayOf, Check, Each, OneOf, Record, Value
-from ilspace.tables.errors import TableError
-from ilspace.tables.kinds import ENCODED, KINDS, Column, Number
-from ilspace.tables.values import LARGEST, as_table, without_giants
+from ilspace.tables.columns import WIDE, ColumnPlan, share_range
+from ilspace.tables.values import TableError
+from ilspace.tables.word_vectors import WordVectors, why_unavailable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -20,385 +22,277 @@ if TYPE_CHECKING:
 SCALINGS = ("zscore", "zscore-l2", "sqrt-zscore-l2", "l2-zscore-l2", "l2", "none")
 """Chains of steps to choose from; `ilspace.datasets.preprocess` says what a step does."""
 
-WIDE = 50
-"""Columns from which on the length of a row says little, so that rows are scaled to length 1."""
-
-_SHARED_TOP = 0.5
-"""Share of the columns that reach the largest number of all, for them to be of one unit."""
+TEXT_COMPONENTS, ONLY_TEXT_COMPONENTS = 30, 150
+"""Components of a column of text beside other columns, and where text is all there is."""
 
 _SILENCE = 1e200
 """What a column without variance is divided by: it says nothing, whatever a further row holds."""
 
 
-class Entries(NamedTuple):
-    """Entries of the features of a table.
+@dataclass(frozen=True)
+class Encoded:
+    """Rows of both tables as numbers, NaN where a number is missing.
 
     Attributes
     ----------
-    values : ndarray of shape (n, n_encoded)
-        What the kinds of the columns read; NaN for what is to be filled.
-    n_known : ndarray of shape (n,)
-        Number of features of each row that are not missing.
+    source : ndarray of shape (n, d)
+        Source rows.
+    target : ndarray of shape (nt, d) or (nt, dt)
+        Target rows; of another width where the tables share no columns.
     """
 
-    values: np.ndarray
-    n_known: np.ndarray
+    source: np.ndarray
+    target: np.ndarray
+
+    def take(self, source: Any, target: Any = slice(None)) -> Encoded:
+        """Some of the rows.
+
+        Parameters
+        ----------
+        source, target : slice, or array of int or bool
+            Which.
+
+        Returns
+        -------
+        Encoded
+            With these rows.
+        """
+        return Encoded(self.source[source], self.target[target])
 
 
-@dataclass(frozen=True)
-class TableEncoder:
-    """Turns rows of one domain's tables into numbers, each row by itself.
+class TableEncoder(BaseEstimator):
+    """Turn rows of tables whose columns are planned into numbers, each row by itself.
 
-    A missing number is filled with the mean of the column in its domain, so that it is zero after
-    centring, and so are the dimensions of a missing text; a missing category is none of them.
-    Categories become 0 and 1. All categories of a column together vary as much as one column of
-    numbers, and the n-grams of a text, and its embeddings, as much as four. Parts of dates are
-    numbers.
+    Numbers alone are taken as they are. Mixed columns are encoded by skrub's ``TableVectorizer``
+    with its defaults, fitted to the rows of both tables: indicators of categories, parts of dates,
+    and components of the n-grams of texts; with the extra ``sentences`` also word vectors.
+
+    Parameters
+    ----------
+    plan : ColumnPlan
+        The features.
+    domain : {"target", "source"}, default="target"
+        Whose columns they are.
+    random_state : int, default=0
+        For the components of texts.
 
     Attributes
     ----------
-    columns : tuple of Column
-        The features.
+    vectorizer_ : TableVectorizer or None
+        None where all features are numbers.
+    names_ : list of str
+        Names of the encoded columns.
+    blocks_ : dict of str to list of int
+        Encoded columns of each feature.
+    """
+
+    def __init__(self, plan, domain="target", random_state=0):
+        self.plan = plan
+        self.domain = domain
+        self.random_state = random_state
+
+    def fit_transform(self, *tables: pd.DataFrame) -> list[np.ndarray]:
+        """Learn how to encode, and encode.
+
+        Parameters
+        ----------
+        *tables : DataFrame
+            Rows whose columns mean the same.
+
+        Returns
+        -------
+        list of ndarray of shape (n, n_encoded)
+            Rows of each table.
+        """
+        import pandas as pd
+
+        rows = [self.plan.prepare(each, self.domain) for each in tables]
+        names = [*(self.plan.target if self.domain == "target" else self.plan.source)]
+        self.vectorizer_ = None
+        self.names_, self.blocks_ = names, {name: [i] for i, name in enumerate(names)}
+        if not isinstance(rows[0], pd.DataFrame):
+            return rows
+        whole = pd.concat(rows, ignore_index=True)
+        self.vectorizer_ = self._make_vectorizer(len(whole))
+        with _unsurprised():
+            found = self.vectorizer_.fit_transform(whole)
+        self.names_ = [str(each) for each in found.columns]
+        places = {name: i for i, name in enumerate(self.names_)}
+        made = self.vectorizer_.input_to_outputs_
+        self.blocks_ = {  # skrub drops columns without any value, but lists them
+            name: [places[each] for each in made.get(name, ()) if each in places] for name in names
+        }
+        ends = np.cumsum([len(each) for each in rows])[:-1]
+        return np.split(_numbers(found), ends)
+
+    def _make_vectorizer(self, n_rows: int) -> Any:
+        from skrub import StringEncoder, TableVectorizer
+
+        held = self.plan.target if self.domain == "target" else self.plan.source
+        texts = self.plan.texts
+        n = ONLY_TEXT_COMPONENTS if set(texts) == set(held) else TEXT_COMPONENTS
+        n = max(1, min(n, n_rows - 1))  # of as many rows there are fewer components
+        encoder = StringEncoder(n_components=n, random_state=self.random_state)
+        special = []
+        if texts:
+            of_text = encoder if why_unavailable() else WordVectors(encoder)
+            special = [(of_text, list(texts))]
+        return TableVectorizer(high_cardinality=encoder, specific_transformers=special)
+
+    def transform(self, table: pd.DataFrame) -> np.ndarray:
+        """Encode further rows.
+
+        Parameters
+        ----------
+        table : DataFrame
+            Rows, columns in any order.
+
+        Returns
+        -------
+        ndarray of shape (n, n_encoded)
+            NaN where a number is missing.
+        """
+        rows = self.plan.prepare(table, self.domain)
+        if self.vectorizer_ is None:
+            return rows
+        with _unsurprised():
+            return _numbers(self.vectorizer_.transform(rows))
+
+
+def _numbers(found: pd.DataFrame) -> np.ndarray:
+    """Encoded rows; a string of too many digits, which skrub takes for infinity, is missing."""
+    values = found.to_numpy(dtype=float, na_value=np.nan)
+    return np.where(np.isinf(values), np.nan, values)
+
+
+@contextmanager
+def _unsurprised() -> Iterator[None]:
+    """Take an unknown category for none, and few n-grams as they are, without a warning."""
+    with warnings.catch_warnings():
+        for message in ("Found unknown categories", "The matrix shape is"):
+            warnings.filterwarnings("ignore", message, UserWarning)
+        yield
+
+
+class DomainScaler(TransformerMixin, BaseEstimator):
+    """Fill missing numbers by the mean of their column, and scale, by the rows of one domain.
+
+    Parameters
+    ----------
     scaling : str
         One of `SCALINGS`.
-    fill : ndarray of shape (n_encoded,)
-        What missing values are filled with.
-    center, scale : ndarray of shape (n_encoded,)
-        What `zscore` takes off, and divides by.
+
+    Attributes
+    ----------
+    fill_ : ndarray of shape (d,)
+        What missing numbers are filled with.
+    center_, scale_ : ndarray of shape (d,)
+        What ``zscore`` subtracts, and divides by.
     """
 
-    columns: tuple[Column, ...]
-    scaling: str
-    fill: np.ndarray
-    center: np.ndarray
-    scale: np.ndarray
+    def __init__(self, scaling="zscore"):
+        self.scaling = scaling
 
-    @property
-    def ordered(self) -> list[Column]:
-        """Columns in the order in which they are encoded: numbers, texts, categories, dates."""
-        return [each for kind in ENCODED for each in self.columns if type(each) is kind]
-
-    @property
-    def names(self) -> list[str]:
-        """Names of the encoded columns."""
-        return [name for each in self.ordered for name in each.names]
-
-    @property
-    def as_written(self) -> tuple[str, ...]:
-        """Names of the columns whose entries are compared as they are written."""
-        return tuple(each.name for each in self.columns if each.as_written)
-
-    def encode(self, table: pd.DataFrame) -> np.ndarray:
-        """Encode rows.
+    def fit(self, X, y=None, sample_weight=None):
+        """Learn means and deviations.
 
         Parameters
         ----------
-        table : DataFrame
-            Rows of the domain, with the columns of the encoder in any order, and others.
+        X : ndarray of shape (n, d)
+            Rows, NaN where a number is missing.
+        y : None
+            Ignored.
+        sample_weight : ndarray of shape (n,), optional
+            Weights of the rows.
 
         Returns
         -------
-        ndarray of shape (n, n_encoded)
-            In double precision.
+        self
+            Fitted.
         """
-        return self.scale_entries(self.read(table))
+        known = ~np.isnan(X)
+        values = np.where(known, X, 0)
+        if sample_weight is None:
+            sums, counts = values.sum(axis=0), known.sum(axis=0)
+        else:
+            sums, counts = sample_weight @ values, sample_weight @ known
+        self.fill_ = sums / np.where(counts > 0, counts, 1)
+        self.center_, self.scale_ = np.zeros(X.shape[1]), np.ones(X.shape[1])
+        steps = self.scaling.split("-")
+        if "zscore" not in steps:
+            return self
+        rows = self._scaled(X, steps[: steps.index("zscore")])
+        self.center_, std = rows.mean(axis=0), rows.std(axis=0)
+        if sample_weight is not None:
+            shares = sample_weight / sample_weight.sum()
+            self.center_ = shares @ rows
+            std = np.sqrt(shares @ (rows - self.center_) ** 2)
+        # the mean of n equal numbers is off by up to n rounding errors, and the deviation follows
+        varies = std > len(rows) * np.finfo(float).eps * np.abs(self.center_)
+        self.scale_ = np.where(varies, std, _SILENCE)
+        return self
 
-    def read(self, table: pd.DataFrame) -> Entries:
-        """Take the entries of the features out of a table.
+    def transform(self, X):
+        """Fill and scale rows.
 
         Parameters
         ----------
-        table : DataFrame
-            As for :meth:`encode`.
+        X : ndarray of shape (n, d)
+            Rows, NaN where a number is missing.
 
         Returns
         -------
-        Entries
-            The same for all encoders of the same columns.
+        ndarray of shape (n, d)
+            Without NaN.
         """
-        table = as_table(table)
-        missing = sorted({each.name for each in self.columns}.difference(table.columns))
-        if missing:
-            raise TableError(
-                f"The table must have the column {missing[0]!r} that the model was trained with, "
-                f"but lacks it{f' and {len(missing) - 1} others' if len(missing) > 1 else ''}: add "
-                "it (empty, if its values are unknown)."
-            )
-        numbers = _read_numbers(table, [each for each in self.columns if type(each) is Number])
-        blocks, n_known = [numbers], np.sum(~np.isnan(numbers), axis=1)
-        for each in self.ordered[numbers.shape[1] :]:  # numbers come first
-            blocks.append(each.read(table[each.name]))
-            n_known += each.known(blocks[-1])
-        # by rows, so that sums do not depend on how pandas keeps its columns
-        return Entries(np.concatenate(blocks, axis=1), n_known)
+        return self._scaled(X, self.scaling.split("-"))
 
-    def scale_entries(self, entries: Entries) -> np.ndarray:
-        """Fill missing values and scale.
-
-        Parameters
-        ----------
-        entries : Entries
-            Of the columns of this encoder.
-
-        Returns
-        -------
-        ndarray of shape (n, n_encoded)
-            In double precision.
-        """
-        X = np.where(np.isnan(entries.values), self.fill, entries.values)
-        for step in self.scaling.split("-"):
+    def _scaled(self, X: np.ndarray, steps: list[str]) -> np.ndarray:
+        X = np.ascontiguousarray(np.where(np.isnan(X), self.fill_, X))  # sums of a row go by layout
+        for step in steps:
             if step == "sqrt" and X.min(initial=0) < 0:
                 raise TableError(
                     "The scaling by sqrt needs counts or proportions, but there are negative "
                     "numbers: choose another scaling."
                 )
-            X = (X - self.center) / self.scale if step == "zscore" else STEPS[step](X)
+            X = (X - self.center_) / self.scale_ if step == "zscore" else STEPS[step](X)
         return X
 
-    def distances(self, entries: Entries) -> np.ndarray:
-        """How far rows are from the mean of their domain.
 
-        Parameters
-        ----------
-        entries : Entries
-            Of the columns of this encoder.
-
-        Returns
-        -------
-        ndarray of shape (n,)
-            Root mean square of the z-scores; of the numbers as they are without that scaling.
-        """
-        steps = self if "zscore" in self.scaling.split("-") else replace(self, scaling="none")
-        X = unscaled(steps, self.fill).scale_entries(entries)
-        return np.sqrt(np.mean(((X - self.center) / self.scale) ** 2, axis=1))
-
-
-def _read_numbers(table: pd.DataFrame, columns: Sequence[Column]) -> np.ndarray:
-    """Entries of columns of numbers; those that NumPy holds at once, as there may be thousands."""
-    dtypes = dict(zip(table.columns, table.dtypes, strict=True))
-    types = [dtypes[each.name] for each in columns]
-    plain = np.array([isinstance(each, np.dtype) and each.kind in "fiub" for each in types], bool)
-    values = np.empty((len(table), len(columns)))
-    names = [each.name for each, is_plain in zip(columns, plain, strict=True) if is_plain]
-    values[:, plain] = without_giants(table[names].to_numpy(dtype=float))
-    for i in np.flatnonzero(~plain).tolist():
-        values[:, i] = columns[i].read(table[columns[i].name])[:, 0]
-    return values
-
-
-def fit_encoder(
-    table: pd.DataFrame,
-    columns: Sequence[Column],
-    *,
-    scaling: str,
-    weights: np.ndarray | None = None,
-) -> tuple[TableEncoder, np.ndarray]:
-    """Learn from all rows of one domain how to encode them.
-
-    Parameters
-    ----------
-    table : DataFrame
-        The rows.
-    columns : sequence of Column
-        Its features.
-    scaling : str
-        One of `SCALINGS`.
-    weights : ndarray of shape (n,), optional
-        Weights of the rows in the means and deviations.
-
-    Returns
-    -------
-    encoder : TableEncoder
-        For these rows, and further ones of the domain.
-    X : ndarray of shape (n, n_encoded)
-        The rows, encoded.
-    """
-    nothing = np.zeros(0)
-    encoder = TableEncoder(tuple(columns), scaling, nothing, nothing, nothing)
-    entries = encoder.read(table)
-    sums, counts = known_sums(entries.values, weights)
-    fill, width = sums / np.where(counts > 0, counts, 1), len(encoder.names)
-    encoder = replace(encoder, fill=fill, center=np.zeros(width), scale=np.ones(width))
-    X = unscaled(encoder, fill).scale_entries(entries)
-    mean, std = X.mean(axis=0), X.std(axis=0)
-    if weights is not None:
-        shares = weights / weights.sum()
-        mean = shares @ X
-        std = np.sqrt(shares @ (X - mean) ** 2)
-    encoder = scaled_encoder(encoder, fill, mean, std, n_rows=len(X))
-    return encoder, encoder.scale_entries(entries)
-
-
-def default_scaling(*domains: tuple[pd.DataFrame, Sequence[Column]]) -> str:
-    """The scaling that is used where none is asked for.
+def default_scaling(plan: ColumnPlan, encoded: Encoded) -> str:
+    """The scaling for adaptation where none is asked for.
 
     Chosen on a third of the rows of digits and of some Office+Caltech10 images: z-scores of pixels
     cost up to ten points, those of counts four.
 
     Parameters
     ----------
-    *domains : (DataFrame, sequence of Column)
-        Table and features of each.
+    plan : ColumnPlan
+        The features.
+    encoded : Encoded
+        Their numbers.
 
     Returns
     -------
     str
-        ``"zscore"`` for fewer than 50 columns. For more, rows of length 1: of the numbers as they
-        are, ``"l2"``, where half of the columns or more reach the same maximum, as those of pixels,
-        shares and indicators do; else of z-scores, of the square roots where all are counts.
+        ``"none"`` where all columns are texts, ``"zscore"`` for fewer than 50 columns. For more,
+        rows of length 1: of the numbers as they are, ``"l2"``, where half of the columns or more
+        reach the same maximum, as those of pixels and shares do; else of z-scores, of the square
+        roots where all are counts.
     """
-    widths = [sum(len(each.names) for each in columns) for _, columns in domains]
-    if min(widths) < WIDE:
+    if set(plan.texts) == set(plan.target):  # blocks of one length each
+        return "none"
+    sides = encoded.source, encoded.target
+    if min(each.shape[1] for each in sides) < WIDE:
         return "zscore"
-    nothing = np.zeros(0)
-    values = [
-        TableEncoder(tuple(columns), "none", nothing, nothing, nothing).read(table).values
-        for table, columns in domains
-    ]
-    if all(type(each) is Number for _, columns in domains for each in columns):
-        if all(map(_share_range, values)):
+    if all(each == "number" for held in (plan.source, plan.target) for each in held.values()):
+        if all(map(share_range, sides)):
             return "l2"
-        if all(map(_are_counts, values)):
+        if all(map(_are_counts, sides)):
             return "sqrt-zscore-l2"
     return "zscore-l2"
-
-
-def _share_range(values: np.ndarray) -> bool:
-    """Tell columns of one unit that saturates, such as pixels."""
-    known = np.nan_to_num(values, nan=0.0)
-    tops = known.max(axis=0)
-    return bool(known.min() >= 0 and tops.max() > 0 and np.mean(tops == tops.max()) >= _SHARED_TOP)
 
 
 def _are_counts(values: np.ndarray) -> bool:
     known = np.nan_to_num(values, nan=0.0)
     return bool(known.min() >= 0 and np.array_equal(known, np.floor(known)))
-
-
-def known_sums(
-    values: np.ndarray, weights: np.ndarray | None = None
-) -> tuple[np.ndarray, np.ndarray]:
-    """Sums and counts of the values of some rows, for the means that fill missing ones.
-
-    Parameters
-    ----------
-    values : ndarray of shape (n, n_encoded)
-        Of some rows, NaN where they are missing.
-    weights : ndarray of shape (n,), optional
-        Weights of the rows.
-
-    Returns
-    -------
-    sums, counts : ndarray of shape (n_encoded,)
-        One per encoded column.
-    """
-    known = ~np.isnan(values)
-    if weights is not None:
-        return weights @ np.where(known, values, 0), weights @ known
-    return np.where(known, values, 0).sum(axis=0), known.sum(axis=0)
-
-
-def unscaled(encoder: TableEncoder, fill: np.ndarray) -> TableEncoder:
-    """An encoder that goes no further than to what `zscore` takes the moments of.
-
-    Parameters
-    ----------
-    encoder : TableEncoder
-        An encoder of the same columns.
-    fill : ndarray of shape (n_encoded,)
-        What missing values are filled with.
-
-    Returns
-    -------
-    TableEncoder
-        With the steps before `zscore`, or with all where there is none.
-    """
-    steps = encoder.scaling.split("-")
-    before = steps[: steps.index("zscore")] if "zscore" in steps else steps
-    return replace(encoder, scaling="-".join(before) or "none", fill=fill)
-
-
-def scaled_encoder(
-    encoder: TableEncoder, fill: np.ndarray, mean: np.ndarray, std: np.ndarray, *, n_rows: int
-) -> TableEncoder:
-    """The encoder of rows of which the moments are known.
-
-    Parameters
-    ----------
-    encoder : TableEncoder
-        An encoder of the same columns.
-    fill : ndarray of shape (n_encoded,)
-        What missing values are filled with.
-    mean, std : ndarray of shape (n_encoded,)
-        Of the rows as :func:`unscaled` encodes them.
-    n_rows : int
-        How many there are.
-
-    Returns
-    -------
-    TableEncoder
-        For all these rows.
-    """
-    if "zscore" not in encoder.scaling.split("-"):
-        return replace(encoder, fill=fill)
-    scale = _scale(mean, std, encoder.ordered, n_rows)
-    return replace(encoder, fill=fill, center=mean, scale=scale)
-
-
-def _scale(mean: np.ndarray, std: np.ndarray, columns: Sequence[Column], n_rows: int) -> np.ndarray:
-    """Standard deviation of the encoded columns, of those of a pool together."""
-    std, start = std.copy(), 0
-    for column in columns:
-        for length in column.pools:
-            stop = start + length
-            if length > 1:
-                std[start:stop] = np.sqrt(np.sum(std[start:stop] ** 2) / column.weight)
-            start = stop
-    # the mean of n equal numbers is off by up to n rounding errors, and the deviation follows
-    varies = std > n_rows * np.finfo(float).eps * np.abs(mean)
-    return np.where(varies, std, _SILENCE)
-
-
-# -- on disk -------------------------------------------------------------------------------------
-
-
-_ENTRIES = Check(
-    f"be at most {LARGEST:g}", lambda values: np.all(np.abs(values) <= LARGEST * (1 + 1e-9))
-)
-
-
-def encoder_schema(side: str) -> Record:
-    """What a file holds of an encoder.
-
-    Parameters
-    ----------
-    side : str
-        Symbol for the number of its encoded columns.
-
-    Returns
-    -------
-    Record
-        The field.
-    """
-    return Record(
-        TableEncoder,
-        {
-            "columns": Each(
-                OneOf(KINDS, own_symbols=True), check=Check("have distinct names", _are_distinct)
-            ),
-            "scaling": Value(str, check=Check(f"be one of {SCALINGS}", SCALINGS.__contains__)),
-            "fill": ArrayOf((side,), check=_ENTRIES),
-            "center": ArrayOf((side,), check=_ENTRIES),
-            "scale": ArrayOf((side,), check=POSITIVE),
-        },
-        check=Check("have as many numbers as its columns need", _fits_columns),
-    )
-
-
-def _are_distinct(columns: tuple[Column, ...]) -> bool:
-    return len({each.name for each in columns}) == len(columns)
-
-
-def _fits_columns(encoder: TableEncoder) -> bool:
-    """Tell whether there is a number per encoded column."""
-    return len(encoder.center) == len(encoder.names)

@@ -1,49 +1,48 @@
-"""Why a row has its label: what is nearest, which entries decide, what is said without adaptation.
+"""Why a row has its label: what the members say, which entries decide, which rows are nearest.
 
-An entry is judged by occlusion: by how much the probability of the label falls if the entry is
-replaced by the mean of its column, as a missing one is. That takes the committee as it is, whatever
-its members are, and costs one prediction per column. Two columns that say the same hide each other.
-In wide tables groups of neighbouring columns are judged first, and the most influential are split
-until single columns are left: there columns of one group that contradict each other may be missed.
+An entry is judged by occlusion: by how much the probability of the label falls, on average, if the
+entry is replaced by those of some other target rows. That takes a model as it is, whatever its
+members are. Two columns that say the same hide each other. In wide tables groups of neighbouring
+columns are judged first, and the most influential are split until single columns are left: there
+columns of one group that contradict each other may be missed.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+from sklearn.neighbors import NearestNeighbors
 
-from ilspace.tables.encoding import Entries
-from ilspace.tables.kinds import Text
-from ilspace.tables.neighbours import Neighbour, nearest_labelled, row_name
-from ilspace.tables.sentences import Sentences
+from ilspace.tables.encoding import Encoded
+from ilspace.tables.learning import PooledRule
+from ilspace.tables.pair import Pair
 
 if TYPE_CHECKING:
     from ilspace.tables.classifier import TableClassifier
-    from ilspace.tables.labels import LabelledTables
 
-MOST_JUDGED = 1000
-"""Columns up to which each is judged; a prediction has all of them, so that costs their square."""
+MOST_JUDGED = 60
+"""Columns up to which each is judged."""
 
-_N_GROUPS = 32
-"""Groups of columns that are judged at a time in wider tables."""
+_N_GROUPS, _N_SPLIT = 32, 8
+"""Groups of columns that are judged at a time in wider tables; the leading ones are split."""
 
-_N_SPLIT = 8
-"""Of these the most influential, which are split."""
+_N_OTHERS = 10
+"""Target rows whose entries replace those of a row."""
 
-MOST_TERMS = 200
+_MOST_WORDS = 200
 """Different words of a text that are judged."""
 
-_WORD = re.compile(r"(?u)\b\w\w+\b")
-"""A word, as the n-grams are made of."""
+_WORD = re.compile(r"\b\w\w+\b")
 
 
-class Influence(NamedTuple):
+@dataclass(frozen=True)
+class Influence:
     """What an entry, or a word of a text, does to a prediction.
 
     Attributes
@@ -51,7 +50,7 @@ class Influence(NamedTuple):
     name : str
         The column, or the word.
     entry : str
-        What the row has there.
+        What the row has there; of a word, the column of its text.
     change : float
         How much lower the probability of the label is without it; negative for what speaks against
         the label.
@@ -63,37 +62,55 @@ class Influence(NamedTuple):
 
 
 @dataclass(frozen=True)
+class Neighbour:
+    """A labelled row near another one.
+
+    Attributes
+    ----------
+    domain : str
+        ``"target"``, ``"source"``, or, of several sources, the name of one.
+    row : int
+        Its number there, from 1.
+    position : int
+        Its position among the rows of all sources, or of the target, from 0.
+    label : str
+        Its label.
+    distance : float
+        How far it is in the latent space, or on principal axes.
+    name : str
+        Its domain, what it is called, and how its texts begin.
+    """
+
+    domain: str
+    row: int
+    position: int
+    label: str
+    distance: float
+    name: str
+
+
+@dataclass(frozen=True)
 class Explanation:
     """Why a target row has its label.
 
     Attributes
     ----------
     row : int
-        Position in the target, from 0.
+        Its number in the target, from 1.
     name : str
-        What it is called.
+        Its first identifier; ``"row 17"`` without one.
     label : str
-        What the verdict recommends.
+        What the model says.
     probability : float
         Of that label.
-    trusted : bool
-        Whether nothing speaks against it.
-    doubts : str
-        What does.
     given : str or None
         The label that the row came with, if it had one.
-    adapted : str
-        What the committee says.
-    unadapted : str or None
-        What logistic regression says without adaptation; None where the tables share no columns.
-    unadapted_probability : float or None
-        How sure that is.
-    members : dict of str to dict
-        Label and probability of each member.
+    members : tuple of dict
+        Name, label and probability of each member.
     columns : tuple of Influence
-        The columns, the most influential first; of more than 1,000 those that were found.
-    terms : dict of str to tuple of Influence
-        Words of each text column, likewise.
+        The columns, the most influential first; of more than 60 those that were found.
+    words : tuple of Influence
+        Words of its texts, likewise.
     neighbours : tuple of Neighbour
         The nearest labelled rows.
     """
@@ -102,191 +119,168 @@ class Explanation:
     name: str
     label: str
     probability: float
-    trusted: bool
-    doubts: str
     given: str | None
-    adapted: str
-    unadapted: str | None
-    unadapted_probability: float | None
-    members: dict[str, dict[str, Any]]
+    members: tuple[dict[str, Any], ...]
     columns: tuple[Influence, ...]
-    terms: dict[str, tuple[Influence, ...]]
+    words: tuple[Influence, ...]
     neighbours: tuple[Neighbour, ...]
 
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; rows are counted from 1."""
-        return asdict(self) | {
-            "row": self.row + 1,
-            "columns": [each._asdict() for each in self.columns],
-            "terms": {name: [each._asdict() for each in of] for name, of in self.terms.items()},
-            "neighbours": [
-                {"domain": each.domain, "row": each.row + 1}
-                | {"label": each.label, "distance": each.distance}
-                for each in self.neighbours
-            ],
-        }
+    def in_words(self, *, n_columns: int = 8, columns: bool = True) -> list[str]:
+        """Lines of text.
+
+        Parameters
+        ----------
+        n_columns : int, default=8
+            Columns, and words, to name.
+        columns : bool, default=True
+            Whether to name columns; those of pictures say nothing to anyone.
+
+        Returns
+        -------
+        list of str
+            Without a line break in any.
+        """
+        named = "" if self.name == f"row {self.row}" else f" ({self.name})"
+        lines = [f"Row {self.row}{named}: {self.label}, {self.probability:.2f}."]
+        if self.given is not None:
+            lines.append(f"It came with the label {self.given}.")
+        said = ("{name} {label} {probability:.2f}".format(**each) for each in self.members)
+        lines.append(f"Members: {', '.join(said)}.")
+        lines.append("Nearest labelled rows:" if self.neighbours else "No comparable labelled row.")
+        lines += [f"  {e.label}  {e.name}, distance {e.distance:.3g}" for e in self.neighbours]
+        for what, found in (("Columns", self.columns), ("Words", self.words)):
+            if columns and found:
+                lines.append(f"{what} that decide, by how much lower {self.label} is without:")
+                shown = found[:n_columns]
+                lines += [f"  {e.change:+.3f}  {e.name} = {_line(e.entry)}" for e in shown]
+        return lines
 
 
-def explain_rows(
-    model: TableClassifier, tables: LabelledTables, rows: Sequence[int], *, n_neighbours: int = 3
+def explain(
+    model: TableClassifier,
+    pair: Pair,
+    encoded: Encoded,
+    rows: Sequence[int],
+    *,
+    n: int = 3,
+    votes: np.ndarray | None = None,
 ) -> list[Explanation]:
     """Explain predictions.
 
     Parameters
     ----------
     model : TableClassifier
-        Fitted to these tables.
-    tables : LabelledTables
-        The tables.
+        Fitted to the pair.
+    pair : Pair
+        The tables and their labels.
+    encoded : Encoded
+        Their rows as numbers.
     rows : sequence of int
         Positions of target rows, from 0.
-    n_neighbours : int, default=3
-        Labelled rows to name.
+    n : int, default=3
+        Labelled rows to name for each.
+    votes : ndarray of shape (n_members, n_rows, n_classes), optional
+        Probabilities of these rows by each member, where they are known.
 
     Returns
     -------
     list of Explanation
         One per row.
     """
-    near = nearest_labelled(model, tables, rows, n=n_neighbours)
-    return [_explain(model, tables, int(row), each) for row, each in zip(rows, near, strict=True)]
-
-
-def _explain(
-    model: TableClassifier, tables: LabelledTables, row: int, near: list[Neighbour]
-) -> Explanation:
-    table = tables.target.iloc[[row]]
-    said = model.label_rows(table).iloc[0]
-    code = int(np.flatnonzero(model.classes_ == said["label"])[0])
-    plain = model.unadapted_probabilities(table)
-    own = model.member_probabilities(table)[:, 0]
-    given = None if tables.yt is None or tables.yt[row] is None else str(tables.yt[row])
-    return Explanation(
-        row,
-        row_name(tables.target, row, model.plan_.ids),
-        str(said["label"]),
-        float(said["probability"]),
-        bool(said["trusted"]),
-        str(said["doubts"]),
-        given,
-        str(said["adapted"]),
-        None if plain is None else str(said["unadapted"]),
-        None if plain is None else float(plain.max()),
-        {
-            each.name: {
-                "label": str(model.classes_[found.argmax()]),
-                "probability": float(found.max()),
-            }
-            for each, found in zip(model.members_, own, strict=True)
-        },
-        occluded_columns(model, table, code),
-        {
-            each.name: terms
-            for each in model.plan_.target
-            if isinstance(each, Text | Sentences)
-            and (terms := occluded_terms(model, table, each, code))
-        },
-        tuple(near),
-    )
-
-
-def _blocks(model: TableClassifier) -> dict[str, slice]:
-    """Encoded columns of each column."""
-    found, start = {}, 0
-    for each in model.target_encoder_.ordered:
-        found[each.name] = slice(start, start + len(each.names))
-        start += len(each.names)
+    rows, rule = [int(each) for each in rows], model.rule_
+    if pair.target is None or not rows:
+        return []
+    votes = rule.votes(encoded.target[rows]) if votes is None else votes
+    codes, sure = votes.mean(axis=0).argmax(axis=1), votes.mean(axis=0).max(axis=1)
+    columns = _occluded_columns(model, pair.target, encoded.target, rows, codes, sure)
+    words = _occluded_words(model, pair.target, rows, codes, sure)
+    near = nearest_labelled(model, pair, encoded, rows, n=n)
+    pooled = isinstance(rule, PooledRule)
+    names = list(rule.members_) if pooled else [type(rule.estimator_).__name__]
+    classes = [str(each) for each in pair.classes]
+    found = []
+    for i, row in enumerate(rows):
+        members = [
+            {"name": name, "label": classes[own.argmax()], "probability": float(own.max())}
+            for name, own in zip(names, votes[:, i], strict=True)
+        ]
+        name = row_name(pair.target, row, model.plan_.ids) or f"row {row + 1}"
+        given = classes[pair.known[row]] if pair.has_labels[row] else None
+        said = row + 1, name, classes[codes[i]], float(sure[i]), given
+        found.append(Explanation(*said, tuple(members), columns[i], words[i], tuple(near[i])))
     return found
 
 
-def occluded_columns(
-    model: TableClassifier, table: pd.DataFrame, code: int
-) -> tuple[Influence, ...]:
-    """How much the entries of a row do for a class.
+# -- occlusion -------------------------------------------------------------------------------------
 
-    Parameters
-    ----------
-    model : TableClassifier
-        Fitted.
-    table : DataFrame
-        The row.
-    code : int
-        Position of the class in `classes_`.
 
-    Returns
-    -------
-    tuple of Influence
-        One per column, the largest change first; of more than 1,000 columns about 32.
-    """
-    entries = model.target_encoder_.read(table)
-    blocks = _blocks(model)
-    names, slices = list(blocks), list(blocks.values())
+def _occluded_columns(model, table, values, rows, codes, sure) -> list[tuple[Influence, ...]]:
+    """How much the entries of some rows do for their labels, the largest change first."""
+    blocks = model.encoders_["target"].blocks_
+    names, places = list(blocks), list(blocks.values())
+    drawn = np.random.default_rng(0).permutation(len(values))[: _N_OTHERS + 1]
+    others = [drawn[drawn != row][:_N_OTHERS] for row in rows]
+    if not len(others[0]):
+        return [() for _ in rows]
 
-    def changes_without(groups: list[range]) -> np.ndarray:
-        values = np.repeat(entries.values, 1 + len(groups), axis=0)
-        for i, group in enumerate(groups, start=1):
-            # which the means of the columns replace
-            values[i, slices[group[0]].start : slices[group[-1]].stop] = np.nan
-        found = model.predict_entries(Entries(values, np.repeat(entries.n_known, len(values))))
-        return found[0, code] - found[1:, code]
+    def changes_without(groups: list[list[range]]) -> list[np.ndarray]:
+        parts = []
+        for row, other, own in zip(rows, others, groups, strict=True):
+            for group in own:
+                part = np.repeat(values[[row]], len(other), axis=0)
+                replaced = [place for i in group for place in places[i]]
+                part[:, replaced] = values[other][:, replaced]
+                parts.append(part)
+        found = model.rule_.votes(np.concatenate(parts)).mean(axis=0)
+        found = found.reshape(len(parts), len(others[0]), -1).mean(axis=1)
+        own = np.split(found, np.cumsum(list(map(len, groups)))[:-1])
+        return [sure[i] - each[:, codes[i]] for i, each in enumerate(own)]
 
     n_groups = len(names) if len(names) <= MOST_JUDGED else _N_GROUPS
-    groups = _parts(range(len(names)), n_groups)
+    groups = [_parts(range(len(names)), n_groups) for _ in rows]
     changes = changes_without(groups)
-    while max(map(len, groups), default=1) > 1:
-        leading = np.argsort(-np.abs(changes), kind="stable")[:_N_SPLIT]
-        groups = [part for i in leading for part in _parts(groups[i], _N_GROUPS // _N_SPLIT)]
+    while max(len(group) for own in groups for group in own) > 1:
+        for i, change in enumerate(changes):
+            order = np.argsort(-np.abs(change), kind="stable")[:_N_SPLIT]
+            n = _N_GROUPS // _N_SPLIT
+            groups[i] = [part for k in order for part in _parts(groups[i][k], n)]
         changes = changes_without(groups)
-    return _sorted(
-        Influence(names[i], _shown(table[names[i]].iloc[0]), float(change))
-        for (i,), change in zip(groups, changes, strict=True)
-    )
+    return [
+        _sorted(
+            Influence(names[i], _shown(table[names[i]].iloc[row]), float(change))
+            for (i,), change in zip(own, found, strict=True)
+        )
+        for row, own, found in zip(rows, groups, changes, strict=True)
+    ]
 
 
 def _parts(group: range, n: int) -> list[range]:
     """Split a range into `n` of about the same length, or fewer if it is shorter."""
     n = min(n, len(group))
-    edges = [i * len(group) // n for i in range(n + 1)] if n else []
+    edges = [i * len(group) // n for i in range(n + 1)]
     return [group[low:high] for low, high in pairwise(edges)]
 
 
-def occluded_terms(
-    model: TableClassifier, table: pd.DataFrame, column: Text | Sentences, code: int
-) -> tuple[Influence, ...]:
-    """How much the words of a text do for a class.
-
-    Parameters
-    ----------
-    model : TableClassifier
-        Fitted.
-    table : DataFrame
-        The row.
-    column : Text or Sentences
-        A column of text.
-    code : int
-        Position of the class in `classes_`.
-
-    Returns
-    -------
-    tuple of Influence
-        One per different word, the largest change first; none for a missing text.
-    """
-    text = _shown(table[column.name].iloc[0])
-    words = list(dict.fromkeys(each.lower() for each in _WORD.findall(text)))[:MOST_TERMS]
-    if not words:
-        return ()
-    without = [re.sub(rf"(?i)\b{re.escape(each)}\b", " ", text) for each in words]
-    entries = model.target_encoder_.read(table)
-    values = np.repeat(entries.values, 1 + len(words), axis=0)
-    values[1:, _blocks(model)[column.name]] = column.read(pd.Series(without, dtype=object))
-    found = model.predict_entries(Entries(values, np.repeat(entries.n_known, len(values))))
-    changes = found[0, code] - found[1:, code]
-    return _sorted(
-        Influence(word, word, float(change)) for word, change in zip(words, changes, strict=True)
-    )
+def _occluded_words(model, table, rows, codes, sure) -> list[tuple[Influence, ...]]:
+    """How much the words of some rows do for their labels, the largest change first."""
+    found: list[list[Influence]] = [[] for _ in rows]
+    for column in model.plan_.texts:
+        tried, texts = [], []
+        for i, row in enumerate(rows):
+            text = _shown(table[column].iloc[row])
+            words = dict.fromkeys(each.lower() for each in _WORD.findall(text))
+            for word in list(words)[:_MOST_WORDS]:
+                tried.append((i, word))
+                texts.append(re.sub(rf"(?i)\b{re.escape(word)}\b", " ", text))
+        if tried:
+            without = table.iloc[[rows[i] for i, _ in tried]].assign(**{column: texts})
+            votes = model.member_probabilities(without).mean(axis=0)
+            for (i, word), each in zip(tried, votes, strict=True):
+                found[i].append(Influence(word, column, float(sure[i] - each[codes[i]])))
+    return [_sorted(each) for each in found]
 
 
-def _sorted(found) -> tuple[Influence, ...]:
+def _sorted(found: Any) -> tuple[Influence, ...]:
     return tuple(sorted(found, key=lambda each: -abs(each.change)))
 
 
@@ -297,87 +291,118 @@ def _shown(entry: Any) -> str:
     return f"{entry:.4g}" if isinstance(entry, float) else str(entry)
 
 
-def described(
-    near: Neighbour, tables: LabelledTables, ids: Sequence[str], texts: Sequence[str] = ()
-) -> str:
-    """What a labelled row is called, and how its texts begin.
+def _line(text: str) -> str:
+    """The beginning of a text, without line breaks."""
+    text = " ".join(text.split())
+    return text if len(text) <= 60 else f"{text[:60]}…"
+
+
+# -- neighbours ------------------------------------------------------------------------------------
+
+
+def nearest_labelled(
+    model: TableClassifier, pair: Pair, encoded: Encoded, rows: Sequence[int], *, n: int = 3
+) -> list[list[Neighbour]]:
+    """Find the labelled rows nearest to some target rows.
+
+    Distances are those of the latent space, or of principal axes. Where the tables have no space
+    in common, only target rows are compared.
 
     Parameters
     ----------
-    near : Neighbour
-        The row.
-    tables : LabelledTables
-        The tables.
+    model : TableClassifier
+        Fitted to the pair.
+    pair : Pair
+        The tables and their labels.
+    encoded : Encoded
+        Their rows as numbers.
+    rows : sequence of int
+        Positions of target rows.
+    n : int, default=3
+        How many to find for each; a row is not its own neighbour.
+
+    Returns
+    -------
+    list of list of Neighbour
+        The nearest first.
+    """
+    rule, given = model.rule_, np.flatnonzero(pair.has_labels)
+    places, codes, parts = [("target", row) for row in given.tolist()], pair.known[given], []
+    if len(given):
+        parts = [rule.latent(encoded.target[given])]
+    if has_common_space(model):
+        numbers = None if pair.owners is None else pair.owners + 1
+        parts.append(rule.latent(encoded.source, "source", sample_domain=numbers))
+        places += [("source", row) for row in range(len(pair.codes))]
+        codes = np.concatenate([codes, pair.codes])
+    if not parts or not len(rows):
+        return [[] for _ in rows]
+    known = np.concatenate(parts)
+    finder = NearestNeighbors(n_neighbors=min(n + 1, len(known))).fit(known)
+    distances, found = finder.kneighbors(rule.latent(encoded.target[list(rows)]))
+    return [
+        [
+            _neighbour(
+                model,
+                pair,
+                places[i][0],
+                places[i][1],
+                str(pair.classes[codes[i]]),
+                float(distance),
+            )
+            for distance, i in zip(each, near, strict=True)
+            if places[i] != ("target", row)
+        ][:n]
+        for row, each, near in zip(rows, distances, found, strict=True)
+    ]
+
+
+def has_common_space(model: TableClassifier) -> bool:
+    """Tell whether distances between rows of both tables mean something.
+
+    Parameters
+    ----------
+    model : TableClassifier
+        Fitted.
+
+    Returns
+    -------
+    bool
+        True for tables that share their columns, or have a latent space.
+    """
+    return model.plan_.are_shared or hasattr(getattr(model.rule_, "estimator_", None), "map_")
+
+
+def _neighbour(
+    model: TableClassifier, pair: Pair, domain: str, position: int, label: str, distance: float
+) -> Neighbour:
+    table, number = pair.target if domain == "target" else pair.source, position
+    assert table is not None
+    if domain == "source" and pair.owners is not None:
+        owner = pair.owners[position]
+        domain, number = pair.source_names[owner], int(np.sum(pair.owners[:position] == owner))
+    said = [domain, row_name(table, position, model.plan_.ids) or f"row {number + 1}"]
+    for each in model.plan_.texts:
+        if each in table.columns:
+            said.append(f"“{_line(_shown(table[each].iloc[position]))}”")
+    return Neighbour(domain, number + 1, position, label, distance, ", ".join(said))
+
+
+def row_name(table: pd.DataFrame, row: int, ids: Sequence[str]) -> str:
+    """What a row is called.
+
+    Parameters
+    ----------
+    table : DataFrame
+        The table.
+    row : int
+        Position, from 0.
     ids : sequence of str
-        Columns that name rows.
-    texts : sequence of str
-        Columns of text.
+        Columns that identify rows.
 
     Returns
     -------
     str
-        In a few words.
+        Its first identifier; empty without one.
     """
-    table = tables.target if near.is_target else tables.source
-    words = [f"{near.domain}, {row_name(table, near.position, ids, near.row)}"]
-    for each in texts:
-        if each in table.columns:
-            text = " ".join(_shown(table[each].iloc[near.position]).split())
-            words.append(f"“{text[:60]}{'…' * (len(text) > 60)}”")
-    return ", ".join(words)
-
-
-def in_words(
-    explanation: Explanation,
-    tables: LabelledTables,
-    ids: Sequence[str],
-    *,
-    n_columns: int = 8,
-    columns: bool = True,
-) -> list[str]:
-    """An explanation as lines of text.
-
-    Parameters
-    ----------
-    explanation : Explanation
-        Of a row.
-    tables : LabelledTables
-        The tables.
-    ids : sequence of str
-        Columns that name rows.
-    n_columns : int, default=8
-        Columns, and words of each text, to name.
-    columns : bool, default=True
-        Whether to name columns; those of pictures say nothing to anyone.
-
-    Returns
-    -------
-    list of str
-        Without a line break in any.
-    """
-    each = explanation
-    trust = "trusted" if each.trusted else f"not trusted ({each.doubts})"
-    named = "" if each.name == f"row {each.row + 1}" else f" ({each.name})"
-    lines = [f"Row {each.row + 1}{named}: {each.label}, {each.probability:.2f}, {trust}."]
-    if each.given is not None:
-        lines.append(f"It came with the label {each.given}.")
-    if each.unadapted is not None:
-        lines.append(
-            f"Without adaptation: {each.unadapted}, {each.unadapted_probability:.2f}; with it: "
-            f"{each.adapted}."
-        )
-    said = (f"{name} {one['label']} {one['probability']:.2f}" for name, one in each.members.items())
-    lines.append(f"Members: {', '.join(said)}.")
-    lines.append("Nearest labelled rows:" if each.neighbours else "No labelled row is comparable.")
-    for near in each.neighbours:
-        name = described(near, tables, ids, list(each.terms))
-        lines.append(f"  {near.label}  {name}, distance {near.distance:.3g}")
-    if columns:
-        heads = {f"Columns that decide, by how much lower {each.label} is without": each.columns}
-        heads |= {f"Words of {name} that decide": terms for name, terms in each.terms.items()}
-        for head, found in heads.items():
-            lines.append(f"{head}:")
-            for one in found[:n_columns]:
-                entry = f" = {one.entry[:60]}" if one.name != one.entry else ""
-                lines.append(f"  {one.change:+.3f}  {one.name}{entry}")
-    return lines
+    return next((_shown(table[each].iloc[row]) for each in ids if each in table.columns), "")

@@ -1,207 +1,54 @@
-"""What a job leaves behind: predictions, a model, a report and a summary, all or none."""
+"""What a job leaves behind, all of it or nothing; and labels of further rows, block by block."""
 
 from __future__ import annotations
 
 import json
 import os
-import platform
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import asdict
-from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import IO, Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 
+from ilspace.backend import threads_for_rows
 from ilspace.storage import whole_folder
-from ilspace.tables.classifier import JUDGED_ROWS, TableClassifier
-from ilspace.tables.errors import TableError
-from ilspace.tables.job import Adaptation
-from ilspace.tables.members import METHODS
-from ilspace.tables.parquet_output import SUFFIX, write_parquet
-from ilspace.tables.partitioned import label_partitions
-from ilspace.tables.prediction import (
+from ilspace.tables.answer import (
     LABELS,
     MODEL,
     PREDICTIONS,
     REPORT,
     SUMMARY,
-    csv_lines,
-    doubt_shares,
-    threads_for_rows,
+    Answer,
+    labelled_rows,
+    predictions_table,
 )
+from ilspace.tables.classifier import TableClassifier
+from ilspace.tables.formats import PARQUET, write_parquet
+from ilspace.tables.partitioned import label_partitions
 from ilspace.tables.report import report_page
-from ilspace.tables.verdict import Verdict
+from ilspace.tables.values import TableError, as_table_errors, is_number
 
-
-def summary_of(adaptation: Adaptation) -> dict[str, Any]:
-    """What came of a job, as plain data.
-
-    Parameters
-    ----------
-    adaptation : Adaptation
-        The job.
-
-    Returns
-    -------
-    dict
-        For JSON.
-    """
-    model, diagnosis = adaptation.model, adaptation.diagnosis
-    plan, verdict = model.plan_, diagnosis.verdict
-    n_labelled = 0 if adaptation.yt is None else sum(each is not None for each in adaptation.yt)
-    shifts = {"before": diagnosis.shift_before, "after": diagnosis.shift_after}
-    return {
-        "inputs": adaptation.inputs,
-        "verdict": verdict.sentence,
-        "verdict_word": verdict.word.value,
-        "reason": verdict.reason,
-        "recommended": verdict.recommended,
-        "judged": {
-            "by": verdict.judged_by,
-            "labels": verdict.n_labels,
-            "probability_adapted_better": verdict.probability,
-            "label_more_rows": verdict.n_more,
-            "accuracy": verdict.scores,
-        },
-        "expected_accuracy": _expected_accuracy(model, verdict),
-        "setting": "semi-supervised" if n_labelled else "unsupervised",
-        "source": {"rows": len(adaptation.source), "columns": len(plan.source)},
-        **_sources(adaptation),
-        "target": {
-            "rows": adaptation.n_target_rows,
-            "columns": len(plan.target),
-            "labelled": n_labelled,
-        },
-        "columns_are_shared": plan.are_shared,
-        "identifiers": list(plan.ids),
-        "scaling": model.target_encoder_.scaling,
-        "notes": [*plan.notes, *adaptation.warnings],
-        "classes": [str(each) for each in model.classes_],
-        "class_frequencies": _class_frequencies(model),
-        "members": _members(adaptation),
-        "trusted": {
-            "share": float(adaptation.predicted["trusted"].mean()),
-            "least_probability": _plain(model.trust_.confidence),
-            "largest_distance": _plain(model.trust_.distance),
-            "doubts": doubt_shares(adaptation.predicted["doubts"]),
-            "withheld": list(model.trust_.withheld),
-        },
-        "shift": {when: each and asdict(each) for when, each in shifts.items()},
-        "balance": {"source": diagnosis.source_balance, "predicted": diagnosis.target_balance},
-        "latent_space": _latent_space(model),
-        "seconds": round(adaptation.seconds, 3),
-        "versions": {name: version(name) for name in ("ilspace", "numpy", "scipy", "scikit-learn")}
-        | {"python": platform.python_version()},
-        "files": [PREDICTIONS, *([MODEL] if can_be_saved(model) else []), REPORT, SUMMARY],
-    }
-
-
-def _sources(adaptation: Adaptation) -> dict[str, Any]:
-    """Rows and weight of each source, where there are several."""
-    if adaptation.sample_domain is None:
-        return {}
-    model = adaptation.model
-    rows = np.bincount(adaptation.sample_domain)[1:].tolist()
-    parts = zip(model.source_names_, rows, model.source_weights_.tolist(), strict=True)
-    return {"sources": [{"name": name, "rows": n, "weight": w} for name, n, w in parts]}
-
-
-def _expected_accuracy(model: TableClassifier, verdict: Verdict) -> dict[str, Any]:
-    """What share of the labels to expect to be right; the interval is of those that are given."""
-    low, high = verdict.intervals[verdict.recommended]
-    reliable = bool(verdict.scores) or not model.trust_.withheld
-    return verdict.expected | {"low": low, "high": high, "reliable": reliable}
-
-
-def _class_frequencies(model: TableClassifier) -> dict[str, Any]:
-    """The shares of the classes that were assumed, and how they were found."""
-    names = [str(each) for each in model.classes_]
-    found: dict[str, Any] = {"assumed": dict(zip(names, model.class_prior_.tolist(), strict=True))}
-    estimate = model.prior_estimate_
-    if estimate is not None:
-        found |= {
-            "low": dict(zip(names, estimate.low.tolist(), strict=True)),
-            "high": dict(zip(names, estimate.high.tolist(), strict=True)),
-            "counted": estimate.counted,
-            "overlap": float(estimate.overlap),
-        }
-    return found
-
-
-def _members(adaptation: Adaptation) -> list[dict[str, Any]]:
-    """What was asked, and how often each says what all say together."""
-    model = adaptation.model
-    rows = adaptation.target
-    if len(rows) > JUDGED_ROWS:
-        rows = rows.sample(JUDGED_ROWS, random_state=0)
-    said = model.member_probabilities(rows)
-    together = model.predict_proba(rows).argmax(axis=1)
-    return [
-        {
-            "name": each.name,
-            "about": METHODS[each.name].about if each.name in METHODS else each.name,
-            "adapts": each.adapts,
-            "weight": float(weight),
-            "agrees": float(np.mean(own.argmax(axis=1) == together)),
-            "confidence": float(own.max(axis=1).mean()),
-        }
-        for each, own, weight in zip(model.members_, said, model.member_weights_, strict=True)
-    ]
-
-
-def _latent_space(model: TableClassifier) -> dict[str, Any] | None:
-    """How the fit of the latent space ended, if there is one."""
-    estimator = model.ils_
-    if estimator is None:
-        return None
-    return {
-        "components": int(estimator.n_components_),
-        "status": estimator.solution_.status.name,
-        "reason": estimator.solution_.status.value,
-        "iterations": int(estimator.n_iter_),
-        "objective": float(estimator.solution_.history[-1].value),
-    }
-
-
-def can_be_saved(model: TableClassifier) -> bool:
-    """Tell whether a model can be written to a file.
-
-    Parameters
-    ----------
-    model : TableClassifier
-        Fitted.
-
-    Returns
-    -------
-    bool
-        False for methods other than the committee and its members.
-    """
-    return all(hasattr(each.estimator, "_schema") for each in model.members_)
-
-
-def _plain(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        value = value.item()
-    return None if isinstance(value, float) and not np.isfinite(value) else value
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""How a formula begins, as spreadsheets see it."""
 
 
 def write_outputs(
-    adaptation: Adaptation,
+    answer: Answer,
     folder: Path,
     *,
     force: bool = False,
     spreadsheet: bool = False,
     as_parquet: bool = False,
-    on_count: Callable[[int, int], object] | None = None,
+    on_count: Callable[[int, int], object] = lambda done, total: None,
 ) -> dict[str, Any]:
     """Write the predictions, the model, the report and the summary, all or none.
 
     Parameters
     ----------
-    adaptation : Adaptation
+    answer : Answer
         The job.
     folder : Path
         Where; a new folder, unless `force`.
@@ -219,29 +66,28 @@ def write_outputs(
     dict
         The summary.
     """
-    with threads_for_rows(len(adaptation.source) + len(adaptation.target)):
-        summary = summary_of(adaptation)
-        page = report_page(adaptation, summary)
-    model, whole, given = adaptation.model, adaptation.whole, adaptation.yt is not None
+    with threads_for_rows(len(answer.pair.codes) + len(answer.pair.known)):
+        page = report_page(answer, folder)
+    summary = answer.summary_for(folder)
+    form = "parquet" if as_parquet else "csv"
+    summary["inputs"] = answer.inputs | {"format": form, "spreadsheet": spreadsheet}
     with staged(folder, force=force) as draft:
         with open(draft / PREDICTIONS, "w", encoding="utf-8", newline="") as output:
-            if whole is None:
-                found = adaptation.target, adaptation.labelled, model.plan_.ids
-                output.write(csv_lines(*found, spreadsheet=spreadsheet))
-            else:
-                options = {"given": given, "spreadsheet": spreadsheet, "on_count": on_count}
-                label_partitions(model, whole, output=output, **options)
+            blocks: Iterable[pd.DataFrame] = [answer.predictions]
+            if answer.whole is not None:
+                blocks = label_partitions(answer, on_count)
+            for number, block in enumerate(blocks):
+                output.write(csv_lines(block, header=number == 0, spreadsheet=spreadsheet))
         if as_parquet:
-            place = (draft / PREDICTIONS).with_suffix(SUFFIX)
+            place = (draft / PREDICTIONS).with_suffix(PARQUET)
             with open(draft / PREDICTIONS, "rb") as lines, open(place, "wb") as stream:
-                write_parquet(lines, stream, are_numbered=not model.plan_.ids)
+                write_parquet(lines, stream)
             (draft / PREDICTIONS).unlink()
             summary["files"][0] = place.name
-        if can_be_saved(model):
-            model.save(draft / MODEL)
-        if "labels" in adaptation.inputs and not (folder / LABELS).exists():
+        answer.model.save(draft / MODEL)
+        if "labels" in answer.inputs and not (folder / LABELS).exists():
             # so that labelling goes on from these results
-            shutil.copyfile(adaptation.inputs["labels"]["path"], draft / LABELS)
+            shutil.copyfile(answer.inputs["labels"]["path"], draft / LABELS)
         (draft / REPORT).write_text(page, encoding="utf-8")
         text = json.dumps(summary, indent=2, ensure_ascii=False, allow_nan=False)
         (draft / SUMMARY).write_text(text + "\n", encoding="utf-8")
@@ -297,3 +143,89 @@ def staged(folder: Path, *, force: bool) -> Iterator[Path]:
             f"The output folder {folder} must not exist, but was made in the meantime: name "
             "another, or add --force to replace the results in it."
         ) from None
+
+
+def csv_lines(predictions: pd.DataFrame, *, header: bool, spreadsheet: bool = False) -> str:
+    """Lines of the file of predictions: whole ones, should it be a pipe that closes.
+
+    Parameters
+    ----------
+    predictions : DataFrame
+        From :func:`~ilspace.tables.answer.predictions_table`.
+    header : bool
+        Whether they begin with the names of the columns.
+    spreadsheet : bool, default=False
+        Whether to put an apostrophe before strings that a spreadsheet takes for formulas.
+
+    Returns
+    -------
+    str
+        CSV.
+    """
+    if spreadsheet:
+        predictions = predictions.map(_no_formula).rename(columns=_no_formula)
+    return predictions.to_csv(index=False, header=header, float_format="%.6g")
+
+
+def _no_formula(entry: Any) -> Any:
+    """An entry with an apostrophe before it if it is a formula; numbers are none."""
+    is_formula = isinstance(entry, str) and entry.startswith(_FORMULA) and not is_number(entry)
+    return f"'{entry}" if is_formula else entry
+
+
+class Counts(NamedTuple):
+    """What was said of the rows of a file.
+
+    Attributes
+    ----------
+    rows, sure : int
+        How many there are, and how many of the labels are sure.
+    left_out : tuple of str
+        Columns of the file that the model does not know.
+    """
+
+    rows: int
+    sure: int
+    left_out: tuple[str, ...]
+
+
+def label_blocks(
+    model: TableClassifier,
+    blocks: Iterable[pd.DataFrame],
+    *,
+    output: IO[str],
+    spreadsheet: bool = False,
+    on_rows: Callable[[int], object] = lambda done: None,
+) -> Counts:
+    """Label the rows of a table that comes in blocks, without holding all of them.
+
+    Parameters
+    ----------
+    model : TableClassifier
+        Fitted.
+    blocks : iterable of DataFrame
+        Rows of the target domain.
+    output : file
+        Text, to which the predictions are written as CSV.
+    spreadsheet : bool, default=False
+        As for :func:`csv_lines`.
+    on_rows : callable, optional
+        Called with the number of rows labelled so far.
+
+    Returns
+    -------
+    Counts
+        Of what was said.
+    """
+    done, sure, left_out = 0, 0, ()
+    known = {*model.plan_.ids, *model.plan_.target}
+    for block in blocks:
+        left_out = tuple(str(each) for each in block.columns if each not in known)
+        with as_table_errors(), threads_for_rows(len(block)):
+            labelled = labelled_rows(model.classes_, model.predict_proba(block))
+        found = predictions_table(block, labelled, model.plan_.ids, first=done)
+        output.write(csv_lines(found, header=done == 0, spreadsheet=spreadsheet))
+        done += len(block)
+        sure += int(np.sum(labelled["sure"]))
+        on_rows(done)
+    return Counts(done, sure, left_out)

@@ -1,4 +1,4 @@
-"""A table that stays in its Parquet files: Dask fits and labels a partition at a time."""
+"""A table that stays in its Parquet files: a sample is learned from, Dask labels the partitions."""
 
 from __future__ import annotations
 
@@ -6,19 +6,21 @@ from collections.abc import Callable, Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ilspace.dask.tasks import lazily, results, summary, total
-from ilspace.tables.binary_files import parquet_blocks
-from ilspace.tables.classifier import TableClassifier
-from ilspace.tables.encoding import TableEncoder, known_sums, scaled_encoder, unscaled
-from ilspace.tables.errors import TableError, as_table_errors
-from ilspace.tables.labels import LabelledTables, missing_labels, take_target_labels
-from ilspace.tables.prediction import csv_lines, with_given
+from ilspace.dask.tasks import lazily, results
+from ilspace.tables.answer import labelled_rows, predictions_table
+from ilspace.tables.formats import parquet_blocks
+from ilspace.tables.labels import missing_labels, take_target_labels
 from ilspace.tables.reading import table_files
+from ilspace.tables.values import TableError, as_table_errors
+
+if TYPE_CHECKING:
+    from ilspace.tables.answer import Answer
+    from ilspace.tables.classifier import TableClassifier
 
 SAMPLE = 20_000
 """Rows that stand for all where the columns are judged, and in the report."""
@@ -191,116 +193,44 @@ def _partitions_of(file: Path) -> Iterator[Partition]:
     yield from (Partition(str(file.resolve()), i, size) for i, size in enumerate(sizes) if size)
 
 
-def fit_whole(model: TableClassifier, sampled: LabelledTables, target: PartitionedTable) -> None:
-    """Fit a model that a sample has prepared to all rows.
-
-    Columns, categories and the rows that are learned from stay those of the sample; what fills
-    missing values and scales the columns is that of all rows.
-
-    Parameters
-    ----------
-    model : TableClassifier
-        Fitted to the source and a sample of the target.
-    sampled : LabelledTables
-        What the model was fitted to: the source, and a sample of the target with all rows that
-        have a label.
-    target : PartitionedTable
-        All rows of the target.
-    """
-    model.refit(*sampled, target_encoder=encoder_of_all(model.target_encoder_, target))
-
-
 def label_partitions(
-    model: TableClassifier,
-    target: PartitionedTable,
-    *,
-    output: IO[str],
-    given: bool,
-    spreadsheet: bool = False,
-    on_count: Callable[[int, int], object] | None = None,
-) -> None:
-    """Label all rows, and write the predictions a few partitions at a time.
+    answer: Answer, on_count: Callable[[int, int], object] = lambda done, total: None
+) -> Iterator[pd.DataFrame]:
+    """Label all rows of a target of which an answer knows a sample.
 
     Parameters
     ----------
-    model : TableClassifier
-        Fitted.
-    target : PartitionedTable
-        The rows.
-    output : file
-        Text, to which the predictions are written as CSV.
-    given : bool
-        Whether to say which rows had a label.
-    spreadsheet : bool, default=False
-        As for :func:`~ilspace.tables.prediction.csv_lines`.
+    answer : Answer
+        Of the sample.
     on_count : callable, optional
         Called with how many partitions are done, and of how many.
+
+    Yields
+    ------
+    DataFrame
+        Predictions of one partition after the other.
     """
-    light = copy(model)
-    # not needed to label rows, and not everything there can be sent
-    light.callback = light.prior_estimate_ = None
-    light.method = "committee"
+    target, model = answer.whole, copy(answer.model)
+    if target is None:
+        return
+    model.callback = None  # not every callback can be sent
+    label = target.label if answer.pair.has_labels.any() else None
     firsts = np.cumsum([0, *(each.n_rows for each in target.partitions)]).tolist()
-    items = zip(target.partitions, firsts, strict=False)
-    tasks = lazily(_label_partition, items, light, target.label if given else None, spreadsheet)
-    for done, text in enumerate(results(tasks), 1):
-        output.write(text)
-        if on_count is not None:
-            on_count(done, len(tasks))
-
-
-def encoder_of_all(sampled: TableEncoder, target: PartitionedTable) -> TableEncoder:
-    """Give the encoder of a sample the numbers of all rows.
-
-    Parameters
-    ----------
-    sampled : TableEncoder
-        Knows the columns and categories.
-    target : PartitionedTable
-        All rows.
-
-    Returns
-    -------
-    TableEncoder
-        With what fills missing values and scales columns in all rows.
-    """
-    sums, counts = total(target.map(_sums_of_partition, sampled))
-    fill = sums / np.maximum(counts, 1)
-    found = summary(target.map(_encode_partition, unscaled(sampled, fill)))
-    if found.moments is None:
-        raise TableError(
-            "The target must hold numbers that can be squared, but its largest is "
-            f"{found.largest:.3g}: scale its columns."
-        )
-    mean, std = found.moments.mean, np.sqrt(np.diagonal(found.moments.covariance))
-    return scaled_encoder(sampled, fill, mean, std, n_rows=found.moments.n_rows)
-
-
-# -- tasks ---------------------------------------------------------------------------------------
-
-
-def _sums_of_partition(partition: Partition, encoder: TableEncoder) -> Any:
-    """Sums and counts of the numbers that are not missing."""
-    return known_sums(encoder.read(read_partition(partition, encoder.as_written)).values)
-
-
-def _encode_partition(partition: Partition, encoder: TableEncoder) -> np.ndarray:
-    return encoder.encode(read_partition(partition, encoder.as_written))
+    tasks = lazily(_label_partition, zip(target.partitions, firsts, strict=False), model, label)
+    for done, found in enumerate(results(tasks), 1):
+        yield found
+        on_count(done, len(tasks))
 
 
 def _label_partition(
-    partition: Partition,
-    first: int,
-    model: TableClassifier,
-    label: str | None,
-    spreadsheet: bool,
-) -> str:
-    """Predictions as lines of a CSV file; with a label, which rows had one."""
-    as_written = (*model.plan_.ids, *model.target_encoder_.as_written)
+    partition: Partition, first: int, model: TableClassifier, label: str | None
+) -> pd.DataFrame:
+    """Predictions of a partition; with a label, which rows had one."""
+    as_written = model.plan_.as_written
     table = read_partition(partition, as_written if label is None else (*as_written, label))
-    with as_table_errors():
-        labelled = model.label_rows(table)
+    known = None
     if label is not None:
-        _, yt = take_target_labels(table, label, classes=model.classes_)
-        labelled = with_given(labelled, yt)
-    return csv_lines(table, labelled, model.plan_.ids, first=first, spreadsheet=spreadsheet)
+        table, known = take_target_labels(table, label, classes=model.classes_)
+    with as_table_errors():
+        labelled = labelled_rows(model.classes_, model.predict_proba(table), known)
+    return predictions_table(table, labelled, model.plan_.ids, first=first)

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -15,10 +15,9 @@ from ilspace.images import Backbone, Embedded, embed_files, make_backbone
 from ilspace.images.backbones import AUTO
 from ilspace.images.cache import default_cache
 from ilspace.images.embedding import BATCH_SIZE
-from ilspace.images.files import class_folder, holds_pictures, picture_files, sha256_of_pictures
-from ilspace.tables.columns import listed
-from ilspace.tables.errors import TableError
+from ilspace.images.files import class_folder, holds_pictures, picture_files, sha256_of_files
 from ilspace.tables.reading import STANDARD_INPUT, read_table, sha256_of
+from ilspace.tables.values import TableError, listed
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -86,7 +85,7 @@ class PictureFiles:
     def sha256(self) -> str | None:
         """Digest of the pictures, or of the table that names them."""
         if self.origin.is_dir():
-            return sha256_of_pictures(self.folder, self.names)
+            return sha256_of_files(self.folder, self.names)
         return sha256_of(self.origin)
 
 
@@ -324,6 +323,40 @@ class Embedder:
     def about(self) -> dict[str, Any]:
         """What the summary says of it."""
         return {"backbone": self.backbone.name, "broken": dict(self.broken)}
+
+
+class PicturePair(NamedTuple):
+    """Pictures of both domains.
+
+    Attributes
+    ----------
+    source, target : PictureFiles
+        Where they are.
+    embedder : Embedder
+        What described them.
+    """
+
+    source: PictureFiles
+    target: PictureFiles
+    embedder: Embedder
+
+    def path_of(self, side: str, row: pd.Series) -> Path:
+        """File of a row.
+
+        Parameters
+        ----------
+        side : {"source", "target"}
+            Whose row it is.
+        row : Series
+            A row of the table.
+
+        Returns
+        -------
+        Path
+            Its picture.
+        """
+        files: PictureFiles = getattr(self, side)
+        return files.folder / str(row[files.column])
 
 
 def _with_features(table: pd.DataFrame, features: np.ndarray) -> pd.DataFrame:

@@ -1,21 +1,29 @@
-"""Results of an earlier job: what was asked for, and the tables that they came from."""
+"""Results of an earlier job: what was asked for, its tables, and labels recorded since."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from ilspace.images.files import holds_pictures, picture_files, sha256_of_pictures
-from ilspace.tables.errors import TableError
-from ilspace.tables.inputs import TableInputs, read_inputs
+from ilspace.active import Prediction
+from ilspace.domains.labels import UNLABELLED
+from ilspace.tables.answer import SUMMARY
+from ilspace.tables.inputs import Inputs, read_inputs
 from ilspace.tables.pictures import PictureOptions
-from ilspace.tables.prediction import SUMMARY
 from ilspace.tables.reading import sha256_of
+from ilspace.tables.values import TableError
+
+_ASKED = (
+    *("files", "label", "method", "own_scaling", "kind", "class_prior", "scaling", "matching"),
+    *("ids", "ignored", "keep", "text", "random_state"),
+)
+"""What the summary of a job says of what was asked for."""
 
 
 def inputs_of(folder: Path) -> dict[str, Any]:
@@ -39,8 +47,7 @@ def inputs_of(folder: Path) -> dict[str, Any]:
         )
     try:
         inputs = json.loads(file.read_text(encoding="utf-8"))["inputs"]
-        wanted = ("files", "label", "method", "scaling", "columns", "class_frequencies", "seed")
-        for name in (*wanted, "id", "ignore", "text"):
+        for name in _ASKED:
             inputs[name]
         if not isinstance(inputs["files"], dict) or not isinstance(inputs["label"], str):
             raise TypeError
@@ -77,7 +84,7 @@ def located(name: str, file: dict[str, Any], folder: Path, given: str) -> Path:
     )
     there = [each for each in places if each.exists()]
     for each in there:
-        if _digest(each) == file["sha256"]:
+        if sha256_of(each) == file["sha256"]:
             return each
     if there:
         raise TableError(
@@ -88,12 +95,6 @@ def located(name: str, file: dict[str, Any], folder: Path, given: str) -> Path:
         f"The {name} {where} must be there, as {folder} came from it, but is not: put it back, or "
         "beside that folder."
     )
-
-
-def _digest(path: Path) -> str | None:
-    if holds_pictures(path):
-        return sha256_of_pictures(path, picture_files(path))
-    return sha256_of(path)
 
 
 class InputPaths(NamedTuple):
@@ -166,7 +167,7 @@ def pictures_of(folder: Path) -> dict[str, Any]:
 
 def read_again(
     folder: Path, inputs: dict[str, Any], paths: InputPaths, *, cache: Path | None = None
-) -> TableInputs:
+) -> Inputs:
     """Read the tables of a job as it did.
 
     Parameters
@@ -182,7 +183,7 @@ def read_again(
 
     Returns
     -------
-    TableInputs
+    Inputs
         The tables.
     """
     known = pictures_of(folder)
@@ -193,8 +194,8 @@ def read_again(
         paths.sources,
         paths.target,
         label=inputs["label"],
-        ids=tuple(inputs["id"]),
-        seed=inputs["seed"],
+        ids=tuple(inputs["ids"]),
+        random_state=inputs["random_state"],
         pictures=options,
     )
 
@@ -236,3 +237,98 @@ def row_called(table: pd.DataFrame, row: int | None, name: str | None, ids: Sequ
             f"has {name!r}: check it, or name the number of the row with --row."
         )
     return int(found[0])
+
+
+# -- labels of ``ilspace label`` -------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class RecordedLabels:
+    """Labels of target rows, as ``ilspace label`` records them.
+
+    Attributes
+    ----------
+    path : Path
+        The file that holds them.
+    about : mapping
+        Of which table they are: the ``column`` of labels, the ``sha256`` of the table.
+    labels : mapping of int to str
+        By row, from 0.
+    predictions : mapping of int to Prediction
+        Predictions made before the labels were known, by row; rows of no class too.
+    of_no_class : tuple of int
+        Rows that are of none of the classes.
+    n_bytes : int
+        Length of the file as it was read; it may grow.
+    sha256 : str
+        Digest of that much of it.
+    """
+
+    path: Path
+    about: Mapping[str, Any]
+    labels: Mapping[int, str]
+    predictions: Mapping[int, Prediction]
+    of_no_class: tuple[int, ...] = ()
+    n_bytes: int = 0
+    sha256: str = ""
+
+    def about_file(self) -> dict[str, Any]:
+        """Path, length and digest, by which the labels are found again."""
+        where = str(self.path.absolute())
+        return {"path": where, "bytes": self.n_bytes, "sha256": self.sha256}
+
+    @property
+    def were_chosen(self) -> bool:
+        """Whether rows were asked about because a model was unsure of them."""
+        return any(not each.is_random for each in self.predictions.values())
+
+
+def with_recorded(read: Inputs, recorded: RecordedLabels) -> tuple[Inputs, list[str]]:
+    """Give target rows the labels that were recorded for them.
+
+    Parameters
+    ----------
+    read : Inputs
+        The tables; a label that is there already is replaced.
+    recorded : RecordedLabels
+        The labels, which must be of this target.
+
+    Returns
+    -------
+    read : Inputs
+        With these labels.
+    notes : list of str
+        What is to be known of them.
+    """
+    pair = read.pair
+    about = {"column": pair.label, "sha256": read.files.get("target", {}).get("sha256")}
+    for name, wanted in about.items():
+        if recorded.about.get(name) != wanted:
+            raise TableError(
+                f"{recorded.path} must hold labels of this target, but its {name} is "
+                f"{recorded.about.get(name)!r} and not {wanted!r}: name the file that belongs to "
+                "the target."
+            )
+    codes = {str(each): code for code, each in enumerate(pair.classes.tolist())}
+    others = dict.fromkeys(recorded.of_no_class, None)
+    found = others | dict(recorded.labels)
+    for row, label in found.items():
+        if not 0 <= row < len(pair.known) or not (label is None or label in codes):
+            raise TableError(
+                f"{recorded.path} must hold classes of the source for rows of the target, but says "
+                f"{label or 'other'!r} of row {row + 1}: correct that line."
+            )
+    known = [UNLABELLED if label is None else codes[label] for label in found.values()]
+    notes = []
+    if others:
+        counted = "1 row is" if len(others) == 1 else f"{len(others)} rows are"
+        notes.append(
+            f"In {recorded.path} {counted} said to be of none of the classes; the predictions "
+            "name one all the same."
+        )
+    if recorded.were_chosen:
+        notes.append(
+            "Some labels are of rows that a model was unsure of: judged by these, the expected "
+            "accuracy may be too low."
+        )
+    return replace(read, pair=pair.with_labels([*found], known)), notes

@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from ilspace.benchmark.cells import failure
-from ilspace.benchmark.field.extras import field_extras
 from ilspace.benchmark.field.plan import MIN_TEST_ROWS, FieldCell, parse_setting
-from ilspace.benchmark.field.trials import load_field_trial, load_pair
+from ilspace.benchmark.field.trials import FieldTrial, load_field_trial, load_pair
 from ilspace.benchmark.methods import check_digest, make_method
+from ilspace.tables import TableClassifier
+from ilspace.tables.encoding import Encoded
+from ilspace.tables.estimates import SURE, estimate
+from ilspace.tables.pair import as_pair
 
 LEAST_PROBABILITY = 1e-6
 """Lower probabilities of the true class count as this one in the log-loss."""
@@ -42,9 +45,9 @@ def run_field_cell(cell: FieldCell) -> dict[str, Any]:
     Returns
     -------
     dict
-        The record: the cell and its :func:`scores`, seconds of fit and prediction, and what
-        :func:`~ilspace.benchmark.field.extras.field_extras` has to say; or ``skipped``, the number
-        of test rows if they are too few; or the error.
+        The record: the cell and its :func:`scores`, seconds of fit and prediction, and the
+        :func:`estimates` of a method that is asked for them; or ``skipped``, the number of test
+        rows if they are too few; or the error.
     """
     record: dict[str, Any] = {"cell": cell.as_dict()}
     try:
@@ -67,11 +70,9 @@ def _fit_and_score(cell: FieldCell) -> dict[str, Any]:
         start = time.perf_counter()
         estimator.fit(trial.X, trial.y, trial.Xt, trial.yt)
         probabilities = np.asarray(estimator.predict_proba(trial.X_test))
-        seconds = round(time.perf_counter() - start, 2)
-        found = scores(trial.y_test, probabilities, np.asarray(estimator.classes_))
-        extras = field_extras(estimator, trial)
-    record = found | {"seconds": seconds}
-    return record | {"extras": extras} if extras else record
+        found = {"seconds": round(time.perf_counter() - start, 2)}
+        found |= scores(trial.y_test, probabilities, np.asarray(estimator.classes_))
+        return found | (estimates(estimator, trial) if cell.method.estimates else {})
 
 
 def scores(
@@ -91,18 +92,47 @@ def scores(
     Returns
     -------
     dict
-        In %: ``accuracy``, ``balanced`` (mean recall over the classes of the test rows) and
-        ``confidence`` (mean probability of the prediction); ``log_loss``, where probabilities of
-        the true class below 1e-6 count as 1e-6; and ``n_test``.
+        ``accuracy`` and ``balanced`` (mean recall over the classes of the test rows) in %;
+        ``log_loss``, where probabilities of the true class below 1e-6 count as 1e-6; and numbers
+        of rows: ``n_test``, those whose label is ``sure``, and those of these that are right,
+        ``sure_right``.
     """
     codes = np.searchsorted(classes, truth)
-    is_right = probabilities.argmax(axis=1) == codes
+    is_right, is_sure = probabilities.argmax(axis=1) == codes, probabilities.max(axis=1) >= SURE
     recalls = [is_right[codes == code].mean() for code in np.unique(codes)]
     of_truth = probabilities[np.arange(len(codes)), codes]
     return {
         "accuracy": round(100 * float(is_right.mean()), 2),
         "balanced": round(100 * float(np.mean(recalls)), 2),
-        "confidence": round(100 * float(probabilities.max(axis=1).mean()), 2),
         "log_loss": round(float(-np.log(np.maximum(of_truth, LEAST_PROBABILITY)).mean()), 4),
         "n_test": len(codes),
+        "sure": int(is_sure.sum()),
+        "sure_right": int((is_sure & is_right).sum()),
     }
+
+
+def estimates(model: TableClassifier, trial: FieldTrial) -> dict[str, Any]:
+    """Ask a fitted model what it knows of its labels.
+
+    Parameters
+    ----------
+    model : TableClassifier
+        Fitted.
+    trial : FieldTrial
+        Its data.
+
+    Returns
+    -------
+    dict
+        In %: ``expected``, the accuracy that it expects on rows without a label, and the interval
+        from ``low`` to ``high``, None where there is no number; and ``held_out``, the accuracy on
+        source rows. ``told_apart``: area under the curve; ``n_labels``: those it rests on.
+    """
+    pair = as_pair(trial.X, trial.y, trial.Xt, trial.yt)
+    encoded = Encoded(model.encode(pair.source, "source"), model.encode(pair.target))
+    found = estimate(model, pair, encoded, model.rule_.votes(encoded.target).mean(axis=0))
+    low, high = found.interval or (None, None)
+    shares = {"expected": found.expected, "low": low, "high": high}
+    shares["held_out"] = found.held_out_accuracy
+    said = {k: None if each is None else round(100 * each, 2) for k, each in shares.items()}
+    return said | {"told_apart": round(found.told_apart, 4), "n_labels": found.n_labels}

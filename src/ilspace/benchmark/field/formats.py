@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -15,8 +15,7 @@ from ilspace.benchmark.field.table import (
     FieldTable,
     group_mean,
     is_worse,
-    recommended_accuracy,
-    self_report,
+    share_right,
 )
 from ilspace.benchmark.formats import csv_lines, number
 from ilspace.benchmark.store import outdated_sentence
@@ -54,119 +53,61 @@ def make_sheets(table: FieldTable, block: FieldBlock) -> Iterator[Sheet]:
     Yields
     ------
     Sheet
-        Scores, differences where there is something to compare with, and what methods say of
-        themselves where they do.
+        Scores, differences to each reference, sure rows, and expected accuracies where a method
+        was asked for them.
     """
-    yield _scores(table, block)
-    rivals = (block.accuracy_of(table.plan.reference), block.best_unadapted())
-    if any(each is not None for each in rivals):
-        yield _differences(table, block, *rivals)
-    reports = [(row, report) for row in block.rows if (report := self_report(row)) is not None]
-    if reports:
-        lines = tuple(
-            (
-                _name(row),
-                number(report.trusted),
-                number(report.trusted_right),
-                str(report.misplaced),
-                number(report.expected_close, 0),
-                number(report.confidence_close, 0),
-                number(report.shares_error),
-                ", ".join(f"{word} {count}" for word, count in report.verdicts.items()) or "–",
-                number(report.named, 0),
-                number(report.named_right, 0),
-            )
-            for row, report in reports
-        )
-        heads = (
-            "method",
-            "trusted rows, %",
-            "of them right, %",
-            "pairs below 90 %",
-            "expected accuracy within 10, % of pairs",
-            "mean probability within 10, % of pairs",
-            "shares, total variation, %",
-            "verdicts",
-            "direction named, %",
-            "of these right, %",
-        )
-        yield Sheet("What the methods say of themselves", heads, lines)
+    plan = table.plan
+    groups = {each: table.members(each) & block.counts for each in plan.groups}
+    groups["all"] = table.members(None) & block.counts
+
+    def sheet(
+        title: str, rows: Sequence[FieldRow], entry: Callable[[FieldRow, np.ndarray], str]
+    ) -> Sheet:
+        heads = ("method", *(f"{name} ({chosen.sum()})" for name, chosen in groups.items()))
+        lines = ((_name(row), *(entry(row, each) for each in groups.values())) for row in rows)
+        return Sheet(title, heads, tuple(lines))
+
+    def score(row: FieldRow, chosen: np.ndarray) -> str:
+        digits = {"accuracy": 1, "balanced": 1, "log_loss": 2}
+        means = [number(group_mean(row.means[name], chosen), n) for name, n in digits.items()]
+        return " / ".join(means)
+
+    yield sheet("Accuracy / balanced accuracy in % / log-loss", block.rows, score)
+    for name in plan.references:
+        theirs = block.accuracy_of(name)
+        if theirs is None:
+            continue
+
+        def difference(row: FieldRow, chosen: np.ndarray, theirs: np.ndarray = theirs) -> str:
+            gain = row.accuracy - theirs
+            below = number(group_mean(100.0 * is_worse(gain), chosen), 0)
+            return f"{number(group_mean(gain, chosen), sign=True)} / {below}"
+
+        others = [row for row in block.rows if row.method.name != name]
+        title = f"Accuracy minus that of {name} / pairs more than a point below it, %"
+        yield sheet(title, others, difference)
+
+    def sure(row: FieldRow, chosen: np.ndarray) -> str:
+        share = number(group_mean(row.means["sure_share"], chosen))
+        return f"{share} / {number(share_right(row, chosen))}"
+
+    yield sheet("Sure rows, % / of them right, %", block.rows, sure)
+
+    def expected(row: FieldRow, chosen: np.ndarray) -> str:
+        held = [group_mean(row.means[name], chosen) for name in ("close", "covered")]
+        errors = row.means["error"][chosen]
+        known = errors[~np.isnan(errors)]  # a method may have had no number
+        error = known.mean() if len(known) and not np.isnan(held[0]) else None
+        return " / ".join([*(number(each, 0) for each in held), number(error)])
+
+    asked = [row for row in block.rows if row.method.estimates]
+    if asked:
+        title = "Expected accuracy within 10 points, % / in the interval, % / mean error, points"
+        yield sheet(title, asked, expected)
 
 
 def _name(row: FieldRow) -> str:
     return f"{row.method.name} (oracle shares)" if row.method.given_shares else row.method.name
-
-
-def _groups(table: FieldTable, block: FieldBlock) -> dict[str, np.ndarray]:
-    """Pairs of each group, and of all, that are not skipped."""
-    groups = {each: table.members(each) & block.counts for each in table.plan.groups}
-    return groups | {"all": table.members(None) & block.counts}
-
-
-def _scores(table: FieldTable, block: FieldBlock) -> Sheet:
-    groups = _groups(table, block)
-    lines = []
-    for row in block.rows:
-        cells = [
-            " / ".join(
-                number(group_mean(row.means[name], chosen), digits)
-                for name, digits in (("accuracy", 1), ("balanced", 1), ("log_loss", 2))
-            )
-            for chosen in groups.values()
-        ]
-        seconds = row.means["seconds"]
-        taken = number(float(np.mean(seconds[~np.isnan(seconds)])))
-        lines.append((_name(row), *cells, taken))
-    heads = [f"{name} ({chosen.sum()})" for name, chosen in groups.items()]
-    title = "Accuracy / balanced accuracy in % / log-loss"
-    return Sheet(title, ("method", *heads, "seconds"), tuple(lines))
-
-
-def _differences(
-    table: FieldTable,
-    block: FieldBlock,
-    to_reference: np.ndarray | None,
-    to_best: np.ndarray | None,
-) -> Sheet:
-    groups = _groups(table, block)
-    first = next(iter(table.plan.groups))
-    compared = {first: groups[first], "all": groups["all"]}
-    missing = np.full(len(table.plan.pairs), np.nan)
-    shown = []
-    for row in block.rows:
-        shown.append((_name(row), row.accuracy))
-        recommended = recommended_accuracy(row, block.setting)
-        if recommended is not None:
-            shown.append((f"{_name(row)}: as recommended", recommended))
-    lines = []
-    for name, accuracy in shown:
-        ours = accuracy - (missing if to_reference is None else to_reference)
-        best = accuracy - (missing if to_best is None else to_best)
-        worse = 100.0 * is_worse(ours)
-        known = np.where(block.counts & ~np.isnan(ours), ours, np.inf)
-        worst = int(known.argmin())
-        where = "–"
-        if np.isfinite(known[worst]) and name != table.plan.reference:
-            where = f"{table.plan.pairs[worst]} {number(known[worst], sign=True)}"
-        lines.append(
-            (
-                name,
-                *(number(group_mean(ours, each), sign=True) for each in groups.values()),
-                *(number(group_mean(best, each), sign=True) for each in compared.values()),
-                where,
-                *(number(group_mean(worse, each), 0) for each in compared.values()),
-            )
-        )
-    heads = (
-        "method",
-        *(f"Δ {each}" for each in groups),
-        *(f"Δ best, {each}" for each in compared),
-        "worst pair",
-        *(f"worse, % of {each}" for each in compared),
-    )
-    reference = table.plan.reference or "the reference"
-    title = f"Accuracy minus that of {reference} (Δ) and of the best unadapted row (Δ best)"
-    return Sheet(title, heads, tuple(lines))
 
 
 def notes(table: FieldTable) -> list[str]:
@@ -186,23 +127,14 @@ def notes(table: FieldTable) -> list[str]:
         "Means over the pairs of each group (their number in brackets), each over "
         f"{_trials(table)}; where nothing is drawn, over one. Balanced accuracy: mean recall over "
         "the classes of the test rows. Log-loss: probabilities of the true class below 1e-6 count "
-        "as 1e-6. Rare classes: in sorted order every second class keeps 15 % of its target rows, "
-        "at least 10. Oracle shares: the method was given the true class shares of the test rows."
+        "as 1e-6. Sure rows: the label has a probability of 0.9 or more; of them right: of the "
+        "sure rows of all pairs together. Expected accuracy: what the method says before any test "
+        "label is known, with an interval of 90 %; no number counts as more than 10 points off and "
+        "as not in the interval. Rare classes: in sorted order every second class keeps 15 % of "
+        "its target rows, at least 10. Oracle shares: the method was given the true class shares "
+        "of the test rows. A dash: there is no such number, or the method takes no part in the "
+        "group."
     )
-    plain = [m.name for m in table.plan.methods if not m.adapts and not m.given_shares]
-    if plain:
-        text += f" Best unadapted: for each pair the best of {', '.join(plain)}, with hindsight."
-    if table.plan.reference:
-        text += f" Worse: more than a point below {table.plan.reference}."
-    if any(
-        recommended_accuracy(row, block.setting) is not None
-        for block in table.blocks
-        for row in block.rows
-    ):
-        text += (
-            " As recommended: the labels that the verdict recommends, adapted or not, which "
-            "`ilspace adapt` gives."
-        )
     paragraphs = [text]
     if table.skipped:
         by_pair: dict[str, list[str]] = {}
@@ -342,42 +274,18 @@ def to_csv(table: FieldTable) -> str:
     Returns
     -------
     str
-        Means over the trials; of words, those of all trials.
+        Means over the trials; empty where none has the number.
     """
-    said = {
-        name
-        for block in table.blocks
-        for row in block.rows
-        for pair in row.extras
-        for each in pair
-        for name in each
-    }
-    extras = sorted(said - {"accuracy", "n_test"})
-    lines: list[list[str]] = [
-        ["setting", "method", "group", "pair", "trials", *MEASURES, *extras],
-    ]
+    lines: list[list[str]] = [["setting", "method", "group", "pair", "trials", *MEASURES]]
     groups = {pair: name for name, pairs in table.plan.groups.items() for pair in pairs}
     for block in table.blocks:
         for row in block.rows:
-            for i, pair in enumerate(table.plan.pairs):
-                if row.n_trials[i]:
-                    start = [block.setting.name, _name(row), groups[pair], pair]
-                    numbers = [f"{row.means[name][i]:.8g}" for name in MEASURES]
-                    others = [
-                        _together([each[name] for each in row.extras[i] if name in each])
-                        for name in extras
-                    ]
-                    lines.append([*start, str(row.n_trials[i]), *numbers, *others])
+            for i in np.flatnonzero(row.n_trials).tolist():
+                pair = table.plan.pairs[i]
+                start = [block.setting.name, _name(row), groups[pair], pair, str(row.n_trials[i])]
+                means = [row.means[name][i] for name in MEASURES]
+                lines.append([*start, *("" if np.isnan(each) else f"{each:.8g}" for each in means)])
     return csv_lines(lines)
-
-
-def _together(values: list) -> str:
-    """Mean of numbers, or words one after another."""
-    if not values:
-        return ""
-    if all(isinstance(each, (int, float)) for each in values):
-        return f"{np.mean(values):.8g}"
-    return " ".join(map(str, values))
 
 
 FIELD_FORMATS = {"md": to_markdown, "csv": to_csv, "latex": to_latex}

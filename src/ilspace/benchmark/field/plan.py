@@ -12,6 +12,7 @@ from ilspace.benchmark.plan_entries import (
     GROUPS,
     METHOD_RULES,
     METHODS,
+    NAMES,
     SOME_NAMES,
     STRING,
     TRIALS,
@@ -27,7 +28,7 @@ from ilspace.benchmark.tasks import cell_key
 MIN_TEST_ROWS = 50
 """Cells with fewer test rows are skipped."""
 
-_SETTING = re.compile(r"(none|(?P<count>[1-9]\d*)-(?P<how>per-class|random))(?P<rare>-rare)?")
+_SETTING = re.compile(r"(none|(?P<count>[1-9]\d*)-random)(?P<rare>-rare)?")
 
 
 @dataclass(frozen=True)
@@ -37,18 +38,15 @@ class Setting:
     Attributes
     ----------
     name : str
-        Such as ``"none"``, ``"3-per-class"`` or ``"30-random-rare"``.
+        Such as ``"none"`` or ``"30-random-rare"``.
     n_labels : int
-        Labelled target rows, of each class or in all; 0 for none.
-    by_class : bool
-        Whether they are of each class.
+        Random target rows that have labels; 0 for none.
     has_rare_classes : bool
         Whether every second class keeps few of its target rows.
     """
 
     name: str
     n_labels: int
-    by_class: bool
     has_rare_classes: bool
 
     @property
@@ -59,12 +57,7 @@ class Setting:
     @property
     def title(self) -> str:
         """The setting in words."""
-        if not self.n_labels:
-            words = "No target labels"
-        elif self.by_class:
-            words = f"{self.n_labels} target labels per class"
-        else:
-            words = f"{self.n_labels} random target labels"
+        words = f"{self.n_labels} random target labels" if self.n_labels else "No target labels"
         return f"{words}, rare classes" if self.has_rare_classes else words
 
 
@@ -74,7 +67,7 @@ def parse_setting(name: str) -> Setting:
     Parameters
     ----------
     name : str
-        ``"none"``, ``"N-per-class"`` or ``"N-random"``, then ``"-rare"`` for rare classes.
+        ``"none"`` or ``"N-random"``, then ``"-rare"`` for rare classes.
 
     Returns
     -------
@@ -84,11 +77,9 @@ def parse_setting(name: str) -> Setting:
     found = _SETTING.fullmatch(name)
     if found is None:
         raise PlanError(
-            "A setting must be none, N-per-class or N-random, and may end in -rare, but one is "
-            f"{name!r}."
+            f"A setting must be none or N-random, and may end in -rare, but one is {name!r}."
         )
-    by_class = found["how"] == "per-class"
-    return Setting(name, int(found["count"] or 0), by_class, found["rare"] is not None)
+    return Setting(name, int(found["count"] or 0), found["rare"] is not None)
 
 
 @dataclass(frozen=True)
@@ -106,16 +97,16 @@ class FieldMethod(Method):
     given_shares : bool
         Whether its parameter `class_prior` is set to the true class shares of the test rows:
         an upper bound, marked as such.
-    adapts : bool
-        Whether it makes use of unlabelled target rows; the best row that does not, chosen with
-        hindsight for each pair, is what the others are compared with.
-    settings : sequence of str
-        Names of the settings that it takes part in; all by default.
+    estimates : bool
+        Whether it is asked for its expected accuracy, as a :class:`~ilspace.tables.TableClassifier`
+        can be; this takes five further fits.
+    groups : sequence of str
+        Names of the groups that it takes part in; all by default.
     """
 
     given_shares: bool = False
-    adapts: bool = True
-    settings: Sequence[str] = ()
+    estimates: bool = False
+    groups: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -187,19 +178,24 @@ def describe_field_method(method: FieldMethod) -> dict[str, Any]:
     Returns
     -------
     dict
-        That of :func:`~ilspace.benchmark.methods.describe_method`, and whether it is given shares.
+        That of :func:`~ilspace.benchmark.methods.describe_method`, and whether it is given shares,
+        and asked for its expected accuracy.
     """
     from ilspace.benchmark.methods import describe_method
 
     described = describe_method(method)
-    if not method.given_shares:
-        return described
-    if "class_prior" not in described["parameters"]:
+    if method.given_shares and "class_prior" not in described["parameters"]:
         raise PlanError(
             f"{method.name} is given class shares, but {method.estimator} has no parameter "
             "class_prior that takes them: leave out given_shares."
         )
-    return described | {"given_shares": True}
+    if method.estimates and described["estimator"] != "TableClassifier":
+        raise PlanError(
+            f"{method.name} is asked for its expected accuracy, which a {method.estimator} does "
+            "not know: leave out estimates."
+        )
+    options = {"given_shares": method.given_shares, "estimates": method.estimates}
+    return described | {name: True for name, is_set in options.items() if is_set}
 
 
 @dataclass(frozen=True)
@@ -211,16 +207,15 @@ class FieldPlan:
     name, title : str
         Name and title of the experiment.
     groups : mapping of str to tuple of str
-        Pairs of each group, such as ``"heart/cleveland-va"``. The table says of the first group,
-        and of all pairs, on how many a method is worse than the reference.
+        Pairs of each group, such as ``"heart/cleveland-va"``.
     settings : tuple of Setting
         Settings; each makes a block of the table.
     trials : int
         Number of trials of settings in which something is drawn; others have one.
     methods : tuple of FieldMethod
         The rows.
-    reference : str
-        The row that the others are compared with; empty for none.
+    references : tuple of str
+        Rows that the others are compared with.
     group_trials : mapping of str to int
         Groups with another number of trials.
     """
@@ -231,7 +226,7 @@ class FieldPlan:
     settings: tuple[Setting, ...]
     trials: int
     methods: tuple[FieldMethod, ...]
-    reference: str = ""
+    references: tuple[str, ...] = ()
     group_trials: Mapping[str, int] = field(default_factory=dict)
 
     @property
@@ -280,8 +275,7 @@ class FieldPlan:
             for pair, setting in product(pairs, self.settings):
                 for trial in range(n_trials if setting.is_drawn else 1):
                     for method, digest in zip(self.methods, digests, strict=True):
-                        takes_part = not method.settings or setting.name in method.settings
-                        if takes_part and (not method.trials or trial < method.trials):
+                        if not method.groups or group in method.groups:
                             yield FieldCell(pair, setting.name, trial, method, digest)
 
     def narrowed(
@@ -331,24 +325,24 @@ class FieldPlan:
             methods=tuple(rows),
             settings=tuple(settings),
             groups=groups,
-            reference=self.reference if self.reference in {each.name for each in rows} else "",
+            references=tuple(
+                each for each in self.references if each in {row.name for row in rows}
+            ),
         )
 
 
 _ENTRIES = {
-    *("kind", "title", "trials", "group_trials", "settings", "groups", "reference", "method")
+    *("kind", "title", "trials", "group_trials", "settings", "groups", "references", "method")
 }
-_OPTIONAL = {"title", "group_trials", "reference"}
-_METHOD_ENTRIES = {
-    *("name", "estimator", "parameters", "given_shares", "adapts", "settings", "trials")
-}
+_OPTIONAL = {"title", "group_trials", "references"}
+_METHOD_ENTRIES = {"name", "estimator", "parameters", "given_shares", "estimates", "groups"}
 _RULES = {
     "title": STRING,
     "trials": TRIALS,
     "group_trials": TRIALS_BY_GROUP,
     "settings": SOME_NAMES,
     "groups": GROUPS,
-    "reference": STRING,
+    "references": NAMES,
     "method": METHODS,
 }
 _PAIR = re.compile(r"[^/]+/[^-]+-[^-]+")
@@ -384,13 +378,7 @@ def parse_field_plan(name: str, raw: Mapping[str, Any]) -> FieldPlan:
             raise PlanError(f"A pair must be DATASET/SOURCE-TARGET, but {name} has {pair!r}.")
     if len(set(pairs)) < len(pairs) or not pairs:
         raise PlanError(f"The groups of {name} must hold pairs, and no pair twice.")
-    group_trials = raw.get("group_trials", {})
-    if not set(group_trials) <= set(groups):
-        raise PlanError(
-            f"The group_trials of {name} must be of its groups {', '.join(groups)}, but name "
-            f"{min(set(group_trials) - set(groups))!r}."
-        )
-    methods = []
+    group_trials, methods = raw.get("group_trials", {}), []
     for entry in raw["method"]:
         if set(entry) - _METHOD_ENTRIES or not {"name", "estimator"} <= set(entry):
             raise PlanError(
@@ -399,12 +387,17 @@ def parse_field_plan(name: str, raw: Mapping[str, Any]) -> FieldPlan:
             )
         check_entries(f"a [[method]] of {name}", entry, METHOD_RULES)
         methods.append(FieldMethod(**entry))
-    names = [method.name for method in methods]
-    reference = raw.get("reference", "")
-    if len(set(names)) < len(names) or (reference and reference not in names):
+    unknown = {*group_trials, *(each for method in methods for each in method.groups)} - set(groups)
+    if unknown:
         raise PlanError(
-            f"Methods of {name} must have different names, and its reference be one of them, but "
-            f"they are {', '.join(names)} and {reference or 'no reference'}."
+            f"The group_trials of {name}, and the groups of a [[method]], must be of its groups "
+            f"{', '.join(groups)}, but name {min(unknown)!r}."
+        )
+    names, references = [method.name for method in methods], tuple(raw.get("references", ()))
+    if len(set(names)) < len(names) or not set(references) <= set(names):
+        raise PlanError(
+            f"Methods of {name} must have different names, and its references be some of them, but "
+            f"they are {', '.join(names)}, and {', '.join(references) or 'no references'}."
         )
     return FieldPlan(
         name,
@@ -413,6 +406,6 @@ def parse_field_plan(name: str, raw: Mapping[str, Any]) -> FieldPlan:
         tuple(map(parse_setting, raw["settings"])),
         raw["trials"],
         tuple(methods),
-        reference,
+        references,
         group_trials,
     )

@@ -1,4 +1,4 @@
-"""Table of the field benchmark: scores by group, and who is worse off where."""
+"""Table of the field benchmark: scores by group, and how far holds what methods say of them."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.stats import binomtest
 
 from ilspace.benchmark.field.plan import FieldMethod, FieldPlan, Setting
 from ilspace.benchmark.store import find_results
-from ilspace.tables.verdict import recommended_labels
 
-MEASURES = ("accuracy", "balanced", "log_loss", "confidence", "n_test", "seconds")
-"""Numbers of a record that are averaged over trials."""
+MEASURES = (
+    *("accuracy", "balanced", "log_loss", "n_test", "sure", "sure_right", "seconds"),
+    *("expected", "low", "high", "held_out", "told_apart", "n_labels"),
+    *("sure_share", "error", "close", "covered"),
+)
+"""Numbers that are averaged over trials: those of a record, and those that :func:`numbers` adds."""
 
 
 @dataclass(frozen=True)
@@ -27,18 +29,14 @@ class FieldRow:
     method : FieldMethod
         The method.
     means : mapping of str to ndarray of shape (n_pairs,)
-        Each of `MEASURES`, mean over the trials; NaN where there is no result.
+        Each of `MEASURES`, mean over the trials that have it; NaN where none has.
     n_trials : int array of shape (n_pairs,)
         Trials with a result.
-    extras : tuple of sequences of dict
-        For each pair, what the method said of itself in each trial, with the record's `accuracy`
-        and `n_test`.
     """
 
     method: FieldMethod
     means: Mapping[str, np.ndarray]
     n_trials: np.ndarray
-    extras: tuple[Sequence[Mapping[str, Any]], ...]
 
     @property
     def accuracy(self) -> np.ndarray:
@@ -63,21 +61,6 @@ class FieldBlock:
     setting: Setting
     rows: tuple[FieldRow, ...]
     counts: np.ndarray
-
-    def best_unadapted(self) -> np.ndarray | None:
-        """Accuracy of the best row that does not adapt, chosen with hindsight for each pair.
-
-        Returns
-        -------
-        ndarray of shape (n_pairs,) or None
-            None if there is no such row.
-        """
-        plain = [
-            row.accuracy
-            for row in self.rows
-            if not row.method.adapts and not row.method.given_shares
-        ]
-        return np.max(plain, axis=0) if plain else None
 
     def accuracy_of(self, name: str) -> np.ndarray | None:
         """Accuracy of a row.
@@ -180,19 +163,43 @@ def make_field_table(plan: FieldPlan, records: Iterable[dict[str, Any]]) -> Fiel
 
 
 def _row(method: FieldMethod, trials: Sequence[Sequence[dict[str, Any]]]) -> FieldRow:
+    by_pair = [[numbers(record) for record in each] for each in trials]
     means = {
-        name: np.array([np.mean([r[name] for r in each]) if each else np.nan for each in trials])
+        name: np.array([_mean([each[name] for each in pair if name in each]) for pair in by_pair])
         for name in MEASURES
     }
-    extras = tuple(
-        [
-            {"accuracy": r["accuracy"], "n_test": r["n_test"], **r["extras"]}
-            for r in each
-            if "extras" in r
-        ]
-        for each in trials
-    )
-    return FieldRow(method, means, np.array([len(each) for each in trials]), extras)
+    return FieldRow(method, means, np.array([len(each) for each in trials]))
+
+
+def _mean(values: Sequence[float]) -> float:
+    return float(np.mean(values)) if len(values) else np.nan
+
+
+def numbers(record: Mapping[str, Any]) -> dict[str, float]:
+    """Numbers of a record, and what follows from them.
+
+    Parameters
+    ----------
+    record : mapping
+        Result of a cell.
+
+    Returns
+    -------
+    dict
+        Those of `MEASURES` that it has: ``sure_share``, in %; and where the method was asked for
+        its expected accuracy, the ``error`` of that in points, whether it is ``close``, at most 10
+        points off, and whether the interval ``covered`` the accuracy, both 100 or 0. Where it had
+        no number, these are 0 and there is no error.
+    """
+    found = {name: record[name] for name in MEASURES if record.get(name) is not None}
+    found["sure_share"] = 100 * found["sure"] / found["n_test"]
+    if "expected" in record:
+        found |= {"close": 0.0, "covered": 0.0}
+    if "expected" in found:
+        found["error"] = abs(found["expected"] - found["accuracy"])
+        found["close"] = 100.0 * (found["error"] <= 10)
+        found["covered"] = 100.0 * (found["low"] <= found["accuracy"] <= found["high"])
+    return found
 
 
 def is_worse(differences: np.ndarray) -> np.ndarray:
@@ -229,145 +236,20 @@ def group_mean(values: np.ndarray, chosen: np.ndarray) -> float:
     return float(np.mean(values[chosen])) if chosen.any() else np.nan
 
 
-def recommended_accuracy(row: FieldRow, setting: Setting) -> np.ndarray | None:
-    """Accuracy of the labels that the verdicts recommend.
+def share_right(row: FieldRow, chosen: np.ndarray) -> float:
+    """Share of the sure rows of some pairs that are right, all pairs together.
 
     Parameters
     ----------
     row : FieldRow
-        Results of a method.
-    setting : Setting
-        Whether target rows have labels.
+        Results of a method; of each pair the mean over its trials counts.
+    chosen : bool array of shape (n_pairs,)
+        The pairs.
 
     Returns
     -------
-    ndarray of shape (n_pairs,) or None
-        In %, mean over the trials; NaN where there is no result. None if there are no verdicts, or
-        if these depend on labels and results do not say what came of them.
+    float
+        In %; NaN if a pair has no result, or no row is sure.
     """
-
-    def given(said: Mapping[str, Any]) -> float:
-        which = said.get("recommended") or recommended_labels(
-            said["verdict"], is_asked_for=row.method.given_shares
-        )
-        return said["accuracy" if which == "adapted" else "unadapted"]
-
-    needed = "recommended" if setting.n_labels else "verdict"
-    results = [said for each in row.extras for said in each]
-    if not results or not all(needed in said for said in results):
-        return None
-    means = [np.mean([given(s) for s in each]) if each else np.nan for each in row.extras]
-    return np.array(means).round(2)  # as accuracies are in the store
-
-
-_DIRECTIONS = ("adapted", "unadapted")
-"""Verdicts that name the better labels."""
-
-
-def _is_below(said: Sequence[Mapping[str, Any]]) -> bool:
-    """Tell whether trusted rows of a pair are significantly below 90 % right."""
-    # trials share most of their rows: on the mean of them
-    trusted, right = (
-        round(np.mean([each.get(name, 0) for each in said]))
-        for name in ("trusted", "trusted_right")
-    )
-    return trusted > 0 and binomtest(right, trusted, 0.9, alternative="less").pvalue < 0.05
-
-
-@dataclass(frozen=True)
-class SelfReport:
-    """How far what a method says of itself holds, in one setting.
-
-    Attributes
-    ----------
-    trusted : float
-        Mean share of trusted rows over the pairs, in %.
-    trusted_right : float
-        Share of trusted rows that are right, all pairs together, in %; of each pair the mean over
-        its trials counts.
-    expected_close, confidence_close : float
-        Share of the pairs on which the expected accuracy, or the mean probability, is within 10
-        points of the accuracy, in %.
-    shares_error : float
-        Mean total variation of the estimated class shares, in %.
-    verdicts : mapping of str to int
-        How often each verdict was given.
-    misplaced : int
-        Pairs whose trusted rows are significantly below 90 % right (one-sided binomial test, 5 %,
-        on the mean counts of the trials).
-    named, named_right : float
-        Of the cases in which adapted and unadapted labels differ by a point of accuracy or more,
-        the share in which the verdict names one; of these, the share in which it is the better
-        one; in %. A pair weighs the same, whatever the number of its trials.
-    """
-
-    trusted: float
-    trusted_right: float
-    expected_close: float
-    confidence_close: float
-    shares_error: float
-    verdicts: Mapping[str, int]
-    misplaced: int
-    named: float
-    named_right: float
-
-
-def self_report(row: FieldRow) -> SelfReport | None:
-    """Compare what a method says of itself with what is true.
-
-    Parameters
-    ----------
-    row : FieldRow
-        Its results.
-
-    Returns
-    -------
-    SelfReport or None
-        NaN for what it does not say; None if it says nothing.
-    """
-    by_pair = [each for each in row.extras if each]
-    if not by_pair:
-        return None
-
-    def over_pairs(number, *names: str) -> float:
-        values = [
-            np.mean([number(said) for said in each])
-            for each in by_pair
-            if all(name in said for said in each for name in names)
-        ]
-        return float(np.mean(values)) if values else np.nan
-
-    n_trusted, n_right = (
-        sum(float(np.mean([each.get(name, 0) for each in pair])) for pair in by_pair)
-        for name in ("trusted", "trusted_right")
-    )
-    gap = np.abs(row.means["confidence"] - row.accuracy)
-    words = [each["verdict"] for pair in by_pair for each in pair if "verdict" in each]
-    cases = [
-        (
-            each["verdict"] in _DIRECTIONS,
-            (each["verdict"] == "adapted") == (gain > 0),
-            1 / len(pair),
-        )
-        for pair in by_pair
-        for each in pair
-        if {"verdict", "unadapted"} <= each.keys()
-        and abs(gain := each["accuracy"] - each["unadapted"]) >= 1
-    ]
-    n_cases = sum(weight for *_, weight in cases)
-    n_named = sum(weight for is_named, _, weight in cases if is_named)
-    n_named_right = sum(weight for is_named, is_right, weight in cases if is_named and is_right)
-    return SelfReport(
-        trusted=over_pairs(lambda each: 100 * each["trusted"] / each["n_test"], "trusted"),
-        trusted_right=100 * n_right / n_trusted if n_trusted else np.nan,
-        expected_close=over_pairs(
-            lambda each: 100.0 * (abs(each["expected_accuracy"] - each["accuracy"]) <= 10),
-            "expected_accuracy",
-        ),
-        confidence_close=float(100 * np.mean(gap[~np.isnan(gap)] <= 10)),
-        shares_error=over_pairs(lambda each: 100 * each["shares_error"], "shares_error"),
-        verdicts={word: words.count(word) for word in sorted(set(words))},
-        misplaced=sum(_is_below(each) for each in by_pair),
-        named=100 * n_named / n_cases if n_cases else np.nan,
-        named_right=100 * n_named_right / n_named if n_named else np.nan,
-    )
+    n_sure = group_mean(row.means["sure"], chosen)
+    return 100 * group_mean(row.means["sure_right"], chosen) / n_sure if n_sure else np.nan

@@ -46,8 +46,8 @@ def split_target(
     """Draw one trial.
 
     Target rows of classes that the source lacks do not take part. If classes are rare, every
-    second one in sorted order keeps 15 % of its target rows, at least 10. Then labels are drawn:
-    of each class so many, or as many as it has, or so many of all rows.
+    second one in sorted order keeps 15 % of its target rows, at least 10. Then labels are drawn,
+    so many of all rows.
 
     Parameters
     ----------
@@ -78,10 +78,7 @@ def split_target(
     is_labelled = np.zeros(len(y_target), dtype=bool)
     if setting.n_labels:
         order = _order(len(y_target), pair, trial, _LABELS)
-        order = order[takes_part[order]]
-        groups = [order[y_target[order] == each] for each in classes]
-        for group in groups if setting.by_class else [order]:
-            is_labelled[group[: setting.n_labels]] = True
+        is_labelled[order[takes_part[order]][: setting.n_labels]] = True
     rows = np.flatnonzero(takes_part)
     return FieldSplit(rows, is_labelled[rows])
 

@@ -1,7 +1,7 @@
 // The page: asks for rows, sends answers, shows how things stand.
 
 import { drawChart, drawMap, moveRing } from "./map.js";
-import { filterClasses, make, makeClasses, percent, showGuess, showRow } from "./row.js";
+import { filterClasses, make, makeClasses, showGuess, showRow } from "./row.js";
 
 const byId = (id) => document.getElementById(id);
 const POLL = 1500; // milliseconds
@@ -118,7 +118,7 @@ function show(next, said) {
   byId("skip").disabled = byId("other").disabled = next.row === null;
   byId("undo").disabled = !next.progress.can_undo;
   showProgress(next.progress);
-  showModel(next.model, next.progress.left);
+  showModel(next.model);
   if (changed) byId("card").scrollIntoView({ block: "nearest" });
   if (said) say(changed && next.row ? `${said} Next: row ${next.row.row}.` : said);
   refreshMap();
@@ -135,25 +135,22 @@ function showProgress({ labelled, skipped, other, given, left, windows }) {
   byId("progress").textContent = parts.join(" · ");
 }
 
-function doubt(found, left) {
-  const wrong = found ? (1 - found.value) * left : 0;
-  return `≈ ${Math.round(wrong).toLocaleString("en")} of ${left.toLocaleString("en")} wrong`;
-}
-
-function showModel(model, left) {
+function showModel(model) {
   const chip = byId("learning");
   chip.hidden = !model.learning && !model.trouble;
   chip.classList.toggle("trouble", !model.learning && model.trouble !== "");
   chip.textContent = model.learning ? "Learning …" : model.trouble;
-  const found = model.accuracy;
   if (model.labels === undefined) return;
-  byId("accuracy").firstElementChild.textContent = found ? percent(found.value) : "–";
-  byId("interval").textContent = found
-    ? `of the guesses without a label are right: ${percent(found.low)} to ${percent(found.high)}, with a probability of ${percent(found.level)}.`
-    : "No row is left without a label.";
-  const facts = [["Labels learned from", `${model.labels}`], ["Remaining doubt", doubt(found, left)]];
-  if (model.gain !== null) facts.push([`${model.gain_after} more labels`, `about +${(100 * model.gain).toFixed(1)} points`]);
-  facts.push(["Last fit", `${model.fit_seconds} s`]);
+  const [accuracy, ...others] = model.rely;
+  if (accuracy) {
+    byId("accuracy-title").textContent = accuracy.title;
+    byId("accuracy").firstElementChild.textContent = accuracy.value;
+    byId("interval").textContent = accuracy.text;
+  }
+  byId("rely").replaceChildren(...others.flatMap(({ title, value, text }) => [
+    make("h3", title), make("p", value, "value"), make("p", text, "quiet"),
+  ]));
+  const facts = [["Labels learned from", `${model.labels}`], ["Last fit", `${model.fit_seconds} s`]];
   byId("facts").replaceChildren(...facts.map(([key, value]) => {
     const pair = make("div");
     pair.append(make("dt", key), make("dd", value));
