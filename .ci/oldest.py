@@ -10,7 +10,7 @@ asked = [*project["dependencies"]]
 for extra in ("cli", "demo", "label", "images", "excel", "report", "dask", "pot"):
     asked += extras[extra]
 for each in asked:
-    found = re.fullmatch(r"([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)", each)
+    found = re.fullmatch(r"([\w-]+)(?:\[[\w,]+\])?>=([\d.]+)(?:,<[\d.]+)?", each)
     if found:
         print("==".join(found.groups()))
     elif not each.startswith("ilspace[") and "==" not in each:  # one that is pinned has no range

@@ -82,7 +82,7 @@ _KNOWN = {
     "TypeNode": r"builtins\.(str|int|float|bool)|numpy\.\w+",
     "FunctionNode": r"skrub\._dataframe\._common\.is_\w+|skrub\.selectors\._selectors\._\w+"
     r"|skrub\._table_vectorizer\._created_by_predicate",
-    "LossNode": r"sklearn\._loss\._loss\.Cy\w+",
+    "LossNode": r"(sklearn\._loss\.)?_loss\.Cy\w+",
     "TreeNode": r"sklearn\.tree\._tree\.Tree",
     "RandomGeneratorNode": r"numpy\.random\.[\w.]+",
     "SparseMatrixNode": r"scipy\.sparse\.[\w.]+",

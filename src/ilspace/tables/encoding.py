@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator, TransformerMixin
 from ilspace.datasets.preprocessing import STEPS
 from ilspace.tables.columns import WIDE, ColumnPlan, share_range
 from ilspace.tables.values import TableError
-from ilspace.tables.word_vectors import WordVectors, why_unavailable
+from ilspace.tables.word_vectors import WordVectors, vectors, why_unavailable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -82,6 +82,8 @@ class TableEncoder(BaseEstimator):
         None where all features are numbers.
     names_ : list of str
         Names of the encoded columns.
+    has_vectors_ : bool
+        Whether texts have word vectors too.
     blocks_ : dict of str to list of int
         Encoded columns of each feature.
     """
@@ -108,7 +110,7 @@ class TableEncoder(BaseEstimator):
 
         rows = [self.plan.prepare(each, self.domain) for each in tables]
         names = [*(self.plan.target if self.domain == "target" else self.plan.source)]
-        self.vectorizer_ = None
+        self.vectorizer_, self.has_vectors_ = None, False
         self.names_, self.blocks_ = names, {name: [i] for i, name in enumerate(names)}
         if not isinstance(rows[0], pd.DataFrame):
             return rows
@@ -135,7 +137,8 @@ class TableEncoder(BaseEstimator):
         encoder = StringEncoder(n_components=n, random_state=self.random_state)
         special = []
         if texts:
-            of_text = encoder if why_unavailable() else WordVectors(encoder)
+            self.has_vectors_ = not why_unavailable()
+            of_text = WordVectors(encoder) if self.has_vectors_ else encoder
             special = [(of_text, list(texts))]
         return TableVectorizer(high_cardinality=encoder, specific_transformers=special)
 
@@ -152,6 +155,8 @@ class TableEncoder(BaseEstimator):
         ndarray of shape (n, n_encoded)
             NaN where a number is missing.
         """
+        if self.has_vectors_:
+            vectors()  # its error, not one of skrub's
         rows = self.plan.prepare(table, self.domain)
         if self.vectorizer_ is None:
             return rows
