@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -210,10 +209,9 @@ def label_partitions(
     DataFrame
         Predictions of one partition after the other.
     """
-    target, model = answer.whole, copy(answer.model)
+    target, model = answer.whole, answer.model
     if target is None:
         return
-    model.callback = None  # not every callback can be sent
     label = target.label if answer.pair.has_labels.any() else None
     firsts = np.cumsum([0, *(each.n_rows for each in target.partitions)]).tolist()
     tasks = lazily(_label_partition, zip(target.partitions, firsts, strict=False), model, label)
